@@ -24,7 +24,7 @@ export interface TerminalWiring {
   readonly settings: Settings;
   /** `sandbox/`: the keeper, the relay, the page. */
   readonly sandboxDirectory: string;
-  readonly parts: Pick<TurnServiceParts, "keeperPath" | "groups" | "sessions" | "workspaceRoots" | "redact">;
+  readonly parts: Pick<TurnServiceParts, "keeperPath" | "groups" | "sessions" | "workspaceRoots" | "secrets">;
   readonly logger: Logger;
   /** The inspector's: a login there is one here. */
   readonly browserSessions: BrowserSessions;
@@ -81,7 +81,7 @@ export async function wireTerminal({
     terminal: service,
     pageDirectory: join(sandboxDirectory, "terminal"),
     logger,
-    redact: parts.redact,
+    redact: parts.secrets.redact,
     sessions: browserSessions,
     version: VERSION,
     host,

@@ -157,7 +157,6 @@ export async function createTurnParts({
     },
     isInUse: () => false,
     executors,
-    redact: secrets.redact,
     secrets,
     now: () => new Date(),
     clock: Date.now,

@@ -1,24 +1,26 @@
+import type { Logger } from "pino";
+import type { GroupsState } from "../process/cgroup/cgroup.ts";
+import type { RunAs } from "../process/run-as.ts";
 import type { Starter } from "../process/starter/starter.ts";
 import { measureDirectory } from "../process/user-files/measure-directory.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { StateIndex } from "../state-index/state-index.ts";
 import { createAdmission, type AdmissionParts } from "./admission/admission.ts";
+import type { SessionSecrets } from "./admission/session-servers.ts";
+import type { Executors } from "./executors/executors.ts";
 import type { TurnLimits } from "./lifecycle/limits.ts";
 import type { TurnObserver } from "./lifecycle/observer.ts";
 import type { TurnTracer } from "./lifecycle/tracer.ts";
 import { createFinder } from "./find-turns.ts";
 import type { Turn } from "./lifecycle/turn.ts";
 import { createExecutorLooks } from "./executors/look-at-executors.ts";
-import { describeSandbox, type ReadinessParts, type SandboxParts } from "./executors/readiness.ts";
+import { checkReadiness, describeSandbox } from "./executors/readiness.ts";
 import { createTurnReads } from "./read-turns.ts";
-import type { PlayParts } from "./replay/play.ts";
-import type { ResultParts } from "./replay/read-result.ts";
 import { resumeTurns } from "./run/resume-turns.ts";
 import { startRetention, type RetentionLimits } from "./store/retention.ts";
-import type { CliParts } from "./run/cli-run.ts";
+import { createEnvironments } from "./run/cli-environment.ts";
 import { endLeftovers } from "./run/leftovers.ts";
-import type { TidyParts } from "./run/prepare.ts";
-import type { RunParts } from "./run/run.ts";
+import { createCliRunner } from "./run/run-cli.ts";
 import { createTidying } from "./run/tidying.ts";
 import { createRunner } from "./run-turns.ts";
 import { createTurnQueue } from "./admission/queue.ts";
@@ -26,6 +28,7 @@ import { enqueue } from "./admission/steering.ts";
 import { createStops } from "./run/stop-turns.ts";
 import { describeDamage } from "./store/damage.ts";
 import { createRemoval } from "./store/removal.ts";
+import { createChangeRecorder, type ChangeOptions } from "./store/record-changes.ts";
 import { createStateReserve } from "./store/reserve.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import { toAdmission } from "./store/snapshot.ts";
@@ -44,20 +47,45 @@ export interface RunningService extends TurnService {
 }
 
 /** What turns are run with in this sandbox; made once, at the start. */
-export interface TurnServiceParts
-  extends Omit<CliParts, "graceOver">, PlayParts, ResultParts, RunParts, TidyParts, SandboxParts, ReadinessParts {
+export interface TurnServiceParts {
+  /** Of turnd. */
+  readonly version: string;
+  readonly executors: Executors;
   readonly sessions: SessionStore;
   /** What is known of sessions and turns without reading their directories. */
   readonly index: StateIndex;
   readonly secrets: SecretBook;
+  readonly stateDirectory: string;
+  /** Where a turn works that names no other place, and where others may. */
+  readonly workspace: string;
+  readonly workspaceRoots: readonly string[];
   readonly sessionWorkspace: AdmissionParts["sessionWorkspace"];
+  /** HOME of the CLIs. */
+  readonly homeDirectory: string;
+  /** The allow-listed part of turnd's own environment. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** What sessions' servers may refer to. */
+  readonly sessionSecrets: SessionSecrets;
+  readonly runAs: RunAs;
+  readonly groups: GroupsState;
+  /** Whether a keeper can adopt what escapes. */
+  readonly hasSubreaper: boolean;
+  /** `sandbox/keeper`. */
+  readonly keeperPath: string;
+  readonly starter?: Starter;
+  readonly changes: ChangeOptions;
+  readonly limits: TurnLimits;
   readonly retention: RetentionLimits;
   /** Whether a session is in use besides its turns, such as by an open terminal. */
   readonly isInUse: (sessionId: string) => boolean;
-  readonly limits: TurnLimits;
   readonly observer: TurnObserver;
   readonly tracer: TurnTracer;
-  readonly starter?: Starter;
+  /** What a person should know of this machine. */
+  readonly warnings: readonly string[];
+  readonly now: () => Date;
+  /** Milliseconds since the epoch, for the time of events. */
+  readonly clock: () => number;
+  readonly logger: Logger;
 }
 
 /** Opens the state directory, resumes what an earlier daemon left behind, and serves turns. */
@@ -94,9 +122,12 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   const tombstoneFault = tombstones.fault();
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
   const removal = createRemoval({ ...parts, store, tombstones, reserve: createStateReserve(parts.stateDirectory) });
-  const tidying = createTidying(parts);
   const graceOver = new AbortController();
-  const run = createRunner({ ...parts, store, tidying, graceOver: graceOver.signal });
+  const environmentOf = createEnvironments(parts);
+  const recorder = createChangeRecorder(parts);
+  const tidying = createTidying({ ...parts, environmentOf, recorder });
+  const runCli = createCliRunner({ ...parts, environmentOf, recorder, graceOver: graceOver.signal });
+  const run = createRunner({ ...parts, runCli, store, tidying });
   const queue = createTurnQueue({
     maxTurns: limits.maxTurns,
     run: (turn) => run(turn, { hasHome: true }),
@@ -146,7 +177,10 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   const finder = createFinder({ sessions, store, queue, secrets, tombstones });
   const { find, findSession, toSession } = finder;
   const reads = createTurnReads({ ...parts, store, finder, tidying });
-  const looks = createExecutorLooks(parts, () => describeDamage({ sessions, store, tombstones }));
+  const damage = (): string | undefined => describeDamage({ sessions, store, tombstones });
+  const looks = createExecutorLooks(parts.executors, (executors, signal) =>
+    checkReadiness({ ...parts, damage }, executors, signal),
+  );
   const retention = startRetention({
     ...parts,
     limits: parts.retention,

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { ProblemError } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
@@ -7,11 +8,12 @@ import { readRecordedInput } from "../replay/recording.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { openDiff } from "./store/read-diff.ts";
 import type { Finder } from "./find-turns.ts";
+import type { TurnLimits } from "./lifecycle/limits.ts";
 import { readTurnFile } from "./lifecycle/turn-file.ts";
 import { hasEnded } from "./lifecycle/turn.ts";
 import type { Executors } from "./executors/executors.ts";
 import { identifyLines } from "./replay/identify-output.ts";
-import { readResult, type ResultParts } from "./replay/read-result.ts";
+import { readResult } from "./replay/read-result.ts";
 import type { Tidying } from "./run/tidying.ts";
 import { OUTPUT } from "./store/output-files.ts";
 import {
@@ -26,13 +28,16 @@ import { readSessionEvents } from "./store/session-events.ts";
 import type { TurnStore } from "./store/turn-store.ts";
 import type { TurnService } from "./turn-service.ts";
 
-export interface ReadParts extends ResultParts {
+export interface ReadParts {
   readonly executors: Executors;
+  readonly limits: Pick<TurnLimits, "maxLineBytes">;
   readonly sessions: Pick<SessionStore, "page">;
   readonly store: TurnStore;
   readonly finder: Finder;
   readonly secrets: Pick<SecretBook, "redactorOf">;
   readonly tidying: Pick<Tidying, "settled">;
+  readonly now: () => Date;
+  readonly logger: Logger;
 }
 
 /** What of the service only looks: turns and sessions, their files, and their events as they come. */

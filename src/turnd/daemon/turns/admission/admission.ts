@@ -120,7 +120,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   async function refuseIfNotStorable(): Promise<void> {
     const fault = sessions.fault();
     if (fault !== undefined) throw new ProblemError("storage_full", fault);
-    const shortage = await findShortage(parts);
+    const shortage = await findShortage(parts.stateDirectory, limits.minFreeBytes);
     if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
   }
 

@@ -1,8 +1,8 @@
 import { ProblemError, REPLAY, type ExecutorInfo, type Readiness } from "../../../protocol/index.ts";
-import { createReadiness, type ReadinessParts } from "./readiness.ts";
 import { executorIdOf } from "./executor-names.ts";
 import { listIds, type Executors } from "./executors.ts";
 import { createExecutorLook, type ExecutorLook } from "./look-at-executor.ts";
+import { shareAnswer } from "./shared-answer.ts";
 
 /** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
@@ -16,17 +16,22 @@ export interface ExecutorLooks {
   stop(): void;
 }
 
-export interface LookParts extends ReadinessParts {
-  readonly executors: Executors;
-}
+/** Readiness can be asked for without a token: an answer may be this old, and no more than one is made at once. */
+const READINESS_KEPT_MS = 1_000;
 
-/** @param damage - what of the state cannot be read; undefined where all of it can */
-export function createExecutorLooks(parts: LookParts, damage: () => string | undefined): ExecutorLooks {
+/** @param checkReadiness - whether a turn could run now, by what the executors show */
+export function createExecutorLooks(
+  executors: Executors,
+  checkReadiness: (looks: readonly ExecutorLook[], signal: AbortSignal) => Promise<Readiness>,
+): ExecutorLooks {
   const stopping = new AbortController();
   const looks = new Map<string, ExecutorLook>(
-    [...parts.executors.values()].map((runtime) => [runtime.executor.id, createExecutorLook(runtime, stopping.signal)]),
+    [...executors.values()].map((runtime) => [runtime.executor.id, createExecutorLook(runtime, stopping.signal)]),
   );
-  const readiness = createReadiness(parts, damage, [...looks.values()]);
+  const readiness = shareAnswer({
+    ask: (signal) => checkReadiness([...looks.values()], signal),
+    keptMs: () => READINESS_KEPT_MS,
+  });
   const lookNow = ({ look }: ExecutorLook): Promise<ExecutorInfo> => look({ provider: "asked", waitMs: LOOK_WAIT_MS });
 
   async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
@@ -45,9 +50,9 @@ export function createExecutorLooks(parts: LookParts, damage: () => string | und
         const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
         throw new ProblemError("executor_not_found", message);
       }
-      const look = looks.get(executorIdOf(parts.executors, id));
+      const look = looks.get(executorIdOf(executors, id));
       if (look === undefined) {
-        const message = `there is no executor ${id}; there are ${listIds(parts.executors)}`;
+        const message = `there is no executor ${id}; there are ${listIds(executors)}`;
         throw new ProblemError("executor_not_found", message);
       }
       return untilStopped(() => lookNow(look));

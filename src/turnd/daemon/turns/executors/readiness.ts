@@ -1,9 +1,10 @@
 import { ProblemError, type Readiness, type SandboxInfo } from "../../../protocol/index.ts";
 import { MIB, type GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { RunAs } from "../../process/run-as.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { ExecutorLook } from "./look-at-executor.ts";
-import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
-import { checkStateDisk, type StateDiskParts, type StateFaultParts } from "./state-disk.ts";
+import { checkStateDisk } from "./state-disk.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 export interface SandboxParts {
@@ -20,10 +21,15 @@ export interface SandboxParts {
   readonly warnings: readonly string[];
 }
 
-export interface ReadinessParts extends StateDiskParts, StateFaultParts {
+export interface ReadinessParts {
+  readonly sessions: Pick<SessionStore, "fault">;
+  readonly stateDirectory: string;
+  readonly limits: Pick<TurnLimits, "minFreeBytes">;
   readonly workspace: string;
   readonly workspaceRoots: readonly string[];
   readonly runAs: RunAs;
+  /** What is damaged among the files of the state, as one text; undefined where nothing is. */
+  readonly damage: () => string | undefined;
 }
 
 /** The name of the check that fails where no process can be started. */
@@ -52,9 +58,6 @@ function describeLimits({ groups, reason }: GroupsState): SandboxInfo["turn_limi
   };
 }
 
-/** Anyone may ask for it, without a token: so many milliseconds old an answer may be, and no more than one is made at once. */
-const READINESS_KEPT_MS = 1_000;
-
 /**
  * How long a CLI is waited for: less than the 5 s that a probe of `kubernetes.yaml` waits. It is asked on, and known later. One CLI
  * that does not answer must not keep a probe waiting, nor hide that the other can run; no provider is waited for.
@@ -62,38 +65,28 @@ const READINESS_KEPT_MS = 1_000;
 const EXECUTOR_WAIT_MS = 4_000;
 
 /**
- * Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available.
+ * Checks whether a turn could run now: state writable, workspace usable, at least one executor available.
  *
  * @param looks - one for each executor
  */
-export function createReadiness(
-  parts: ReadinessParts,
-  damage: Damage,
+export async function checkReadiness(
+  { sessions, stateDirectory, limits, damage, workspace, workspaceRoots: roots, runAs }: ReadinessParts,
   looks: readonly ExecutorLook[],
-): SharedAnswer<Readiness> {
-  return shareAnswer({
-    ask: (signal) => checkReadiness(parts, { damage, looks, signal }),
-    keptMs: () => READINESS_KEPT_MS,
-  });
-}
-
-/** What is damaged among the files of the state, as one text; undefined where nothing is. */
-export type Damage = () => string | undefined;
-
-async function checkReadiness(
-  parts: ReadinessParts,
-  { damage, looks, signal }: { damage: Damage; looks: readonly ExecutorLook[]; signal: AbortSignal },
+  signal: AbortSignal,
 ): Promise<Readiness> {
-  const { workspaceRoots: roots, runAs } = parts;
   const executors = await Promise.all(looks.map(({ look }) => look({ provider: "known", waitMs: EXECUTOR_WAIT_MS })));
   const checks = [
-    await check("state", () => checkStateDisk(parts)),
+    await check("state", async () => {
+      const fault = sessions.fault();
+      if (fault !== undefined) throw new Error(fault);
+      await checkStateDisk(stateDirectory, limits.minFreeBytes);
+    }),
     // Reported, and no obstacle: the other sessions are served.
     await check("files", async () => {
       const found = damage();
       if (found !== undefined) throw new Error(found);
     }),
-    await check("workspace", () => checkWorkspace(parts.workspace, { roots, runAs, signal })),
+    await check("workspace", () => checkWorkspace(workspace, { roots, runAs, signal })),
     ...executors.map(({ id, available, unavailable }) => ({
       name: id,
       ok: available,

@@ -2,27 +2,16 @@ import { randomUUID } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ownFailure } from "../outcome/own-failure.ts";
-import type { SessionStore } from "../../sessions/session-store.ts";
-import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
-
-export interface StateDiskParts {
-  readonly stateDirectory: string;
-  readonly limits: Pick<TurnLimits, "minFreeBytes">;
-}
-
-export interface StateFaultParts {
-  readonly sessions: Pick<SessionStore, "fault">;
-}
 
 /** So little is left where a disk is full: what a CLI writes next does not fit, whatever the block size. */
 const FULL_BYTES = 262_144;
 
 /** What keeps a turn from being let in, as one sentence; undefined where there is room for one. Costs one system call. */
-export async function findShortage({ stateDirectory, limits }: StateDiskParts): Promise<string | undefined> {
+export async function findShortage(stateDirectory: string, minFreeBytes: number): Promise<string | undefined> {
   const free = await freeBytes(stateDirectory);
-  if (free >= limits.minFreeBytes) return undefined;
-  return `${free} bytes are free on the disk of the state directory, fewer than TURND_MIN_FREE_BYTES (${limits.minFreeBytes}); delete sessions or enlarge it`;
+  if (free >= minFreeBytes) return undefined;
+  return `${free} bytes are free on the disk of the state directory, fewer than TURND_MIN_FREE_BYTES (${minFreeBytes}); delete sessions or enlarge it`;
 }
 
 /**
@@ -30,11 +19,11 @@ export async function findShortage({ stateDirectory, limits }: StateDiskParts): 
  *
  * @throws {Error} whose message is what is wrong
  */
-export async function checkStateDisk(parts: StateDiskParts & StateFaultParts): Promise<void> {
-  const shortage = parts.sessions.fault() ?? (await findShortage(parts));
+export async function checkStateDisk(stateDirectory: string, minFreeBytes: number): Promise<void> {
+  const shortage = await findShortage(stateDirectory, minFreeBytes);
   if (shortage !== undefined) throw new Error(shortage);
   // A name of its own: what is left by a daemon that was killed is not used again.
-  const path = join(parts.stateDirectory, `probe-${randomUUID()}`);
+  const path = join(stateDirectory, `probe-${randomUUID()}`);
   const file = await open(path, "wx", 0o600);
   try {
     await file.writeFile("turnd\n");
@@ -50,14 +39,11 @@ export async function checkStateDisk(parts: StateDiskParts & StateFaultParts): P
  *
  * @param facts - what decides the turn's end as far as it is known
  */
-export async function findFullDisk(
-  parts: Pick<StateDiskParts, "stateDirectory">,
-  facts: TurnFacts,
-): Promise<TurnFacts["halt"]> {
+export async function findFullDisk(stateDirectory: string, facts: TurnFacts): Promise<TurnFacts["halt"]> {
   const { endedBy, ending } = facts;
   if (facts.halt !== undefined || endedBy !== null) return facts.halt;
   if (ending?.failure === undefined || ending.failure.isProven) return undefined;
-  const free = await freeBytes(parts.stateDirectory).catch(() => Infinity);
+  const free = await freeBytes(stateDirectory).catch(() => Infinity);
   if (free >= FULL_BYTES) return undefined;
   return ownFailure(
     "storage_error",

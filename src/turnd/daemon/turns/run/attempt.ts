@@ -1,5 +1,8 @@
+import type { Logger } from "pino";
+import { defined } from "../../../../kit/defined.ts";
 import type { Activity, Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
 import { describeTool, findToolProcess, type RunningCommand } from "../../process/keeper/tool-process.ts";
@@ -8,8 +11,8 @@ import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnObserver } from "../lifecycle/observer.ts";
-import { executorOf } from "../executors/executors.ts";
-import { recoverOutput, type BackfillParts } from "./backfill-output.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
+import type { Backfill } from "./backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
@@ -17,14 +20,19 @@ import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
 import { markOf } from "./turn-group.ts";
 import { startWatch, type WatchOptions } from "./watch.ts";
 
-export interface AttemptParts extends BackfillParts {
+export interface AttemptParts {
+  readonly executors: Executors;
   readonly limits: Pick<
     TurnLimits,
     "startTimeoutMs" | "exitTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
   >;
+  readonly groups: GroupsState;
   readonly observer: Pick<TurnObserver, "processesSwept">;
+  readonly backfill: Pick<Backfill, "recover">;
   /** Aborts when turnd stops and its time for that is half over: what has a grace left is killed. */
   readonly graceOver: AbortSignal;
+  readonly now: () => Date;
+  readonly logger: Logger;
 }
 
 export interface AttemptOptions {
@@ -54,7 +62,7 @@ export interface AttemptResult extends Consumed {
  */
 export async function followAttempt(parts: AttemptParts, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor, drift } = executorOf(parts.executors, turn.file.executor);
-  const { limits } = parts;
+  const { limits, observer } = parts;
   const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, parts.groups.groups) };
   const finished = new AbortController();
   const stopped = new AbortController();
@@ -70,7 +78,12 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
 
   function stop(order: StopOrder): void {
     stopped.abort();
-    stopping = stopProcess(parts, turn, tree, executor.stopSignals, order);
+    stopping = stopProcess(turn, tree, {
+      order,
+      signals: executor.stopSignals,
+      graceMs: graceOf(order, limits),
+      graceOver: parts.graceOver,
+    }).then((swept) => observer.processesSwept(swept));
     // What cannot even be killed must not keep the turn from ending. Law: one end.
     stopping.catch(() => finished.abort());
     void whenGone().then(() => turn.send({ type: "stop_done" }));
@@ -91,7 +104,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   }
   const watch = startWatch({
     // What has ended before it is followed has ended in time: turnd may have been down since.
-    ...(isCliRunning(options.started) ? clocksOf(parts, turn) : NO_CLOCKS),
+    ...(isCliRunning(options.started) ? clocksOf(limits, turn, parts.now()) : NO_CLOCKS),
     isToolAtWork: () => (translator.activity?.() ?? NO_ACTIVITY).hasOpenTool || findTool() !== undefined,
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
@@ -100,7 +113,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
     try {
       const exit = await waitForExit(turn.directory, options.started, finished.signal).finally(watch.stop);
-      const sweepError = await sweepAll(parts, tree, stopping);
+      const sweepError = await sweepAll(tree, stopping, (swept) => observer.processesSwept(swept));
       // A sweep waits for the keeper, which may have come to write it meanwhile.
       return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
     } finally {
@@ -116,8 +129,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   let unlooked: Parameters<DriftWatch>[] = [];
   const translator = executor.createTranslator({
     requestedSession: options.requestedSession,
-    ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
-    ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
+    ...defined({ cliVersion: turn.file.cli_version, usageBefore: turn.file.usage_before }),
     drift: (record, line) => void unlooked.push([record, line]),
   });
   const outcome = async (): Promise<Outcome> => ({ exit: (await ended).exit, wasStopped: stopping !== undefined });
@@ -127,7 +139,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     const lost = hasAskedStore ? undefined : translator.findLost?.(await outcome());
     hasAskedStore = true;
     if (lost === undefined || stopped.signal.aborted) return false;
-    recovering = recoverOutput(parts, turn, lost, stopped.signal);
+    recovering = parts.backfill.recover(turn, lost, { signal: stopped.signal, logger: parts.logger });
     return recovering;
   }
 
@@ -191,17 +203,23 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   return { ...consumed, ...end };
 }
 
+interface StopOptions {
+  readonly order: StopOrder;
+  readonly signals: readonly ("SIGINT" | "SIGTERM")[];
+  readonly graceMs: number;
+  readonly graceOver: AbortSignal;
+}
+
+/** @returns how many processes besides the CLI's own were ended */
 async function stopProcess(
-  parts: AttemptParts,
   turn: Turn,
   tree: ProcessTree,
-  signals: readonly ("SIGINT" | "SIGTERM")[],
-  order: StopOrder,
-): Promise<void> {
+  { order, signals, graceMs, graceOver }: StopOptions,
+): Promise<number> {
   await order.saved;
-  const ended = await stopTree(tree, { signals, graceMs: graceOf(order, parts.limits), over: parts.graceOver });
-  parts.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
+  const ended = await stopTree(tree, { signals, graceMs, over: graceOver });
   await turn.send({ type: "processes_swept", processes: ended });
+  return ended.filter(({ pid }) => pid !== tree.started.pid).length;
 }
 
 function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }: AttemptParts["limits"]): number {
@@ -212,13 +230,13 @@ function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }:
 
 /** A sweep that fails is reported, not thrown: the turn ends all the same. Law: one end. */
 async function sweepAll(
-  parts: AttemptParts,
   tree: ProcessTree,
   stopping: Promise<void> | undefined,
+  onSwept: (count: number) => void,
 ): Promise<SweepError | undefined> {
   try {
     await stopping;
-    parts.observer.processesSwept((await sweepTree(tree)).length);
+    onSwept((await sweepTree(tree)).length);
     return undefined;
   } catch (error) {
     if (error instanceof SweepError) return error;
@@ -236,19 +254,18 @@ type Clocks = Omit<WatchOptions, "onFire" | "isToolAtWork">;
 
 const NO_CLOCKS: Clocks = { startTimeoutMs: 0, idleTimeoutMs: 0, exitTimeoutMs: 0, turnRemainingMs: undefined };
 
-function clocksOf(parts: AttemptParts, turn: Turn): Clocks {
-  const { startTimeoutMs, exitTimeoutMs } = parts.limits;
+function clocksOf({ startTimeoutMs, exitTimeoutMs }: AttemptParts["limits"], turn: Turn, now: Date): Clocks {
   return {
     startTimeoutMs,
     exitTimeoutMs,
     idleTimeoutMs: turn.file.idle_timeout_ms,
-    turnRemainingMs: remainingMs(parts, turn),
+    turnRemainingMs: remainingMs(turn, now),
   };
 }
 
 /** Of a process that runs on while turnd is down, that time counts. */
-function remainingMs(parts: AttemptParts, turn: Turn): number | undefined {
+function remainingMs(turn: Turn, now: Date): number | undefined {
   if (turn.file.timeout_ms === 0) return undefined;
-  const startedAt = turn.file.started_at === undefined ? parts.now() : new Date(turn.file.started_at);
-  return turn.file.timeout_ms - (ranForMs(turn) ?? parts.now().getTime() - startedAt.getTime());
+  const startedAt = turn.file.started_at === undefined ? now : new Date(turn.file.started_at);
+  return turn.file.timeout_ms - (ranForMs(turn) ?? now.getTime() - startedAt.getTime());
 }

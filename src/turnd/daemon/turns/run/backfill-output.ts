@@ -8,21 +8,41 @@ import { startKept } from "../../process/keeper/keeper.ts";
 import { readHead } from "../../storage/read-bounded.ts";
 import { sweepLeftovers } from "../../process/keeper/leftovers.ts";
 import { waitForExit } from "../../process/keeper/wait-exit.ts";
-import { environmentOf, type CliEnvironmentParts } from "./cli-environment.ts";
-import { executorOf } from "../executors/executors.ts";
+import type { EnvironmentOf } from "./cli-environment.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
 import { makeGroup } from "./turn-group.ts";
 import { startTimeLimit } from "../../process/time-limit.ts";
 
-export interface BackfillParts extends CliEnvironmentParts {
+export interface BackfillOptions {
+  readonly environmentOf: EnvironmentOf;
+  readonly executors: Executors;
   /** `sandbox/keeper`. */
   readonly keeperPath: string;
   readonly runAs: RunAs;
   readonly groups: GroupsState;
   readonly now: () => Date;
-  readonly logger: Logger;
+}
+
+/** Gets what a CLI has stored and not printed. Law: nothing printed is dropped. */
+export interface Backfill {
+  /**
+   * Appends it to a turn's `stdout.jsonl`, once the CLI has ended.
+   *
+   * What is appended is read like any other line, now, after a restart and in a replay. A daemon that is killed on the
+   * way leaves the rest to `finish`.
+   * @param options.signal - gives it up: the turn is to end now
+   * @returns whether there is more to read; never throws for what the CLI or the disk does
+   */
+  recover(turn: Turn, recovery: Recovery, options: { signal: AbortSignal; logger: Logger }): Promise<boolean>;
+  /**
+   * Finishes what a daemon that was killed in `recover` had begun, before `stdout.jsonl` is read.
+   *
+   * Never throws: what the CLI printed is logged all the same, and the store is asked once more where it can be.
+   */
+  finish(turn: Turn, logger: Logger): Promise<void>;
 }
 
 /** CLI A takes a second on a quiet machine. The turn's own timeout holds besides. */
@@ -32,75 +52,60 @@ const MAX_STORED_BYTES = 33_554_432;
 /** A keeper's directory of its own: `started` and `exit.json` of the turn belong to the turn's process. */
 const DIRECTORY = "recovery";
 
-/**
- * Appends to a turn's `stdout.jsonl` what its CLI has stored and not printed (law: nothing printed is dropped), once
- * the CLI has ended.
- *
- * What is appended is read like any other line, now, after a restart and in a replay. A daemon that is killed on the way
- * leaves the rest to `finishRecovery`.
- * @param signal - gives it up: the turn is to end now
- * @returns whether there is more to read; never throws for what the CLI or the disk does
- */
-export async function recoverOutput(
-  parts: BackfillParts,
-  turn: Turn,
-  recovery: Recovery,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const log = parts.logger.child({ turnId: turn.file.turn_id });
-  try {
-    const stored = await readStored(parts, turn, recovery.args, signal);
-    if (stored === undefined) {
-      log.warn("output may be incomplete and the CLI's store could not be read");
-      return false;
-    }
-    const lines = recovery.readLines(stored, Date.parse(turn.file.started_at ?? turn.file.created_at));
-    if (lines.length === 0 || !(await appendLines(turn.directory, lines))) return false;
-    log.info({ lines: lines.length }, "output recovered from the CLI's store");
-    return true;
-  } catch (error) {
-    log.warn({ err: error }, "output could not be recovered");
-    return false;
-  }
-}
-
-/**
- * Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read.
- *
- * Never throws: what the CLI printed is logged all the same, and the store is asked once more where it can be.
- */
-export async function finishRecovery(parts: BackfillParts, turn: Turn): Promise<void> {
-  try {
-    await finishAppending(turn.directory);
-    await clear(turn);
-  } catch (error) {
-    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
-  }
+/** Makes the backfill of a daemon. */
+export function createBackfill(options: BackfillOptions): Backfill {
+  return {
+    async recover(turn, recovery, { signal, logger }) {
+      const log = logger.child({ turnId: turn.file.turn_id });
+      try {
+        const stored = await readStored(options, turn, recovery.args, signal);
+        if (stored === undefined) {
+          log.warn("output may be incomplete and the CLI's store could not be read");
+          return false;
+        }
+        const lines = recovery.readLines(stored, Date.parse(turn.file.started_at ?? turn.file.created_at));
+        if (lines.length === 0 || !(await appendLines(turn.directory, lines))) return false;
+        log.info({ lines: lines.length }, "output recovered from the CLI's store");
+        return true;
+      } catch (error) {
+        log.warn({ err: error }, "output could not be recovered");
+        return false;
+      }
+    },
+    async finish(turn, logger) {
+      try {
+        await finishAppending(turn.directory);
+        await clear(turn);
+      } catch (error) {
+        logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
+      }
+    },
+  };
 }
 
 /** @returns undefined when the command fails, takes too long or prints too much */
 async function readStored(
-  parts: BackfillParts,
+  { environmentOf, executors, keeperPath, runAs, groups, now }: BackfillOptions,
   turn: Turn,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const located = await executorOf(parts.executors, turn.file.executor).locate();
+  const located = await executorOf(executors, turn.file.executor).locate();
   if (!located.ok) return undefined;
   const directory = join(turn.directory, DIRECTORY);
   try {
     await mkdir(directory, { mode: 0o700 });
     await writeFile(join(directory, "prompt.txt"), "", { mode: 0o600 });
     const started = await startKept({
-      keeperPath: parts.keeperPath,
+      keeperPath,
       directory,
       command: [located.path, ...args],
-      env: environmentOf(parts, turn).env,
+      env: environmentOf(turn).env,
       cwd: turn.file.workspace,
-      runAs: parts.runAs,
-      ...makeGroup(parts, turn.file.turn_id),
+      runAs,
+      ...makeGroup(groups, turn.file.turn_id),
     });
-    const limit = startTimeLimit(limitMs(parts, turn), signal);
+    const limit = startTimeLimit(limitMs(turn, now()), signal);
     const exit = await waitForExit(directory, started, limit.signal).finally(limit.release);
     const output = join(directory, "stdout.jsonl");
     if (exit?.code !== 0) return undefined;
@@ -112,10 +117,10 @@ async function readStored(
   }
 }
 
-function limitMs(parts: BackfillParts, turn: Turn): number {
+function limitMs(turn: Turn, now: Date): number {
   const { timeout_ms: timeoutMs, started_at: startedAt } = turn.file;
   if (timeoutMs === 0 || startedAt === undefined) return LIMIT_MS;
-  const ranMs = ranForMs(turn) ?? parts.now().getTime() - Date.parse(startedAt);
+  const ranMs = ranForMs(turn) ?? now.getTime() - Date.parse(startedAt);
   return Math.max(0, Math.min(LIMIT_MS, timeoutMs - ranMs));
 }
 

@@ -1,16 +1,17 @@
 import { join } from "node:path";
+import { defined } from "../../../../kit/defined.ts";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { HomePlan } from "../../executors/contract/invocation.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
-import { digestOfInstructions, instructionsOf } from "../lifecycle/turn-instructions.ts";
-import { executorOf, type Executors } from "../executors/executors.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
-import type { Turn } from "../lifecycle/turn.ts";
 import { serversOf, type SessionSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
+import { digestOfInstructions, instructionsOf } from "../lifecycle/turn-instructions.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 
-/** What a turn's environment is worked out from. */
-export interface CliEnvironmentParts {
+/** What is the same for the environments of all turns. */
+export interface EnvironmentOptions {
   readonly executors: Executors;
   /** What sessions' servers may refer to. */
   readonly sessionSecrets: SessionSecrets;
@@ -33,6 +34,8 @@ export interface CliEnvironment {
   readonly home: string;
   /** What must be in it. */
   readonly plan: HomePlan;
+  /** Whether the plan's files hold what a request or its session has for MCP servers, such as keys. */
+  readonly hasMcpServers: boolean;
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -41,39 +44,40 @@ export interface CliEnvironment {
  *
  * @param cli - the binary that will run; absent: the one that ran
  */
-export function environmentOf(
-  parts: CliEnvironmentParts,
-  turn: Turn,
-  cli: RunningCli = { version: turn.file.cli_version },
-): CliEnvironment {
-  const { executor, cliName, configuration, allowsWorkspaceCode } = executorOf(parts.executors, turn.file.executor);
-  const session = parts.sessions.get(turn.file.session_id);
-  if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
-  const { home } = parts.sessions.paths(turn.file.session_id);
-  const instructions = instructionsOf(session, turn.file);
-  const plan = executor.planHome({
-    home,
-    cliName,
-    userHome: parts.homeDirectory,
-    configuration,
-    permissions: permissionsOf(session, turn.file),
-    mode: turn.file.mode,
-    mcpServers: serversOf(session, turn.file, parts.sessionSecrets),
-    ...(instructions === "" ? {} : { instructions }),
-    hasNewInstructions: digestOfInstructions(instructions) !== session.native_instructions,
-    ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
-    ...(cli.version === undefined ? {} : { cliVersion: cli.version }),
-    ...(cli.features === undefined ? {} : { cliFeatures: cli.features }),
-    allowsWorkspaceCode,
-  });
-  const env = {
-    ...parts.baseEnv,
-    HOME: parts.homeDirectory,
-    TMPDIR: join(home, "tmp"),
-    ...(turn.file.traceparent === undefined ? {} : { TRACEPARENT: turn.file.traceparent }),
-    ...plan.env,
-    ...configuration.env,
-    [TURN_MARKER]: turn.file.turn_id,
+export type EnvironmentOf = (turn: Turn, cli?: RunningCli) => CliEnvironment;
+
+/** Makes what works out the environments of a daemon's turns. */
+export function createEnvironments(options: EnvironmentOptions): EnvironmentOf {
+  const { executors, sessions, sessionSecrets, homeDirectory, baseEnv } = options;
+  return ({ file }, cli = { version: file.cli_version }) => {
+    const { executor, cliName, configuration, allowsWorkspaceCode } = executorOf(executors, file.executor);
+    const session = sessions.get(file.session_id);
+    if (session === undefined) throw new Error(`session ${file.session_id} is gone`);
+    const { home } = sessions.paths(file.session_id);
+    const instructions = instructionsOf(session, file);
+    const mcpServers = serversOf(session, file, sessionSecrets);
+    const plan = executor.planHome({
+      home,
+      cliName,
+      userHome: homeDirectory,
+      configuration,
+      permissions: permissionsOf(session, file),
+      mode: file.mode,
+      mcpServers,
+      ...(instructions === "" ? {} : { instructions }),
+      hasNewInstructions: digestOfInstructions(instructions) !== session.native_instructions,
+      ...defined({ model: file.model, cliVersion: cli.version, cliFeatures: cli.features }),
+      allowsWorkspaceCode,
+    });
+    const env = {
+      ...baseEnv,
+      HOME: homeDirectory,
+      TMPDIR: join(home, "tmp"),
+      ...defined({ TRACEPARENT: file.traceparent }),
+      ...plan.env,
+      ...configuration.env,
+      [TURN_MARKER]: file.turn_id,
+    };
+    return { home, plan, hasMcpServers: Object.keys(mcpServers).length > 0, env };
   };
-  return { home, plan, env };
 }

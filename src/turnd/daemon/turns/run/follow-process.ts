@@ -1,19 +1,35 @@
+import type { Logger } from "pino";
 import { warningEvent } from "../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
-import { takenLines } from "./progress.ts";
-import { followAttempt } from "./attempt.ts";
-import type { CliRun } from "./cli-run.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 import type { StopReason } from "../lifecycle/life.ts";
+import type { TurnObserver } from "../lifecycle/observer.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+import type { AttemptOptions, AttemptResult } from "./attempt.ts";
+import { takenLines } from "./progress.ts";
+import type { OpenTurn } from "./run.ts";
+import type { FoundProcess } from "./start-process.ts";
 import { describeHits } from "./turn-group.ts";
 
+export interface FollowParts {
+  readonly sessions: Pick<SessionStore, "get" | "paths" | "update">;
+  readonly groups: GroupsState;
+  readonly observer: Pick<TurnObserver, "firstEvent">;
+  readonly follow: (turn: Turn, options: AttemptOptions) => Promise<AttemptResult>;
+  readonly logger: Logger;
+}
+
 /** What a turn does while its process runs or is being stopped: follows it to its end, and logs what it did. */
-export async function followProcess(run: CliRun, found: NonNullable<CliRun["found"]>): Promise<void> {
-  const { parts, turn, emitter } = run;
-  run.found = undefined;
+export async function followProcess(
+  parts: FollowParts,
+  { turn, emitter, logPath }: Pick<OpenTurn, "turn" | "emitter" | "logPath">,
+  found: FoundProcess,
+): Promise<AttemptResult> {
   let { spawnedAt } = found;
-  const attempt = await followAttempt(parts, turn, {
+  const attempt = await parts.follow(turn, {
     started: found.started,
-    taken: takenLines(run.logPath),
+    taken: takenLines(logPath),
     requestedSession: turn.file.requested_session ?? null,
     emit(events, lines) {
       if (spawnedAt !== undefined && events.length > 0) {
@@ -21,12 +37,11 @@ export async function followProcess(run: CliRun, found: NonNullable<CliRun["foun
         spawnedAt = undefined;
       }
       if (!events.some(({ type }) => type === "session.bound")) return emitter.translated(events, lines);
-      return bindSession(run, events).then(() => emitter.translated(events, lines));
+      return bindSession(parts.sessions, turn, events).then(() => emitter.translated(events, lines));
     },
     isCaughtUp: emitter.isCaughtUp,
     onOutputCut: () => emitter.warnOnce("output_cut", OUTPUT_CUT),
   });
-  run.attempt = attempt;
   const isResumeLost = !attempt.hasEmitted;
   const mayStartAfresh = isResumeLost && turn.file.resume_policy === "continue";
   await turn.send({ type: "process_ended", mayStartAfresh });
@@ -39,6 +54,7 @@ export async function followProcess(run: CliRun, found: NonNullable<CliRun["foun
   }
   const hits = describeHits(parts, turn.file);
   if (hits !== undefined) await emitter.emitDaemonEvents([warningEvent("limit_reached", hits)]);
+  return attempt;
 }
 
 const END_BY_CLOCK: ReadonlySet<StopReason | undefined> = new Set(["exit_timeout", "idle_timeout", "turn_timeout"]);
@@ -46,13 +62,19 @@ const DID_NOT_EXIT = "The CLI had completed the turn and did not exit: it was en
 const OUTPUT_CUT = "The turn's events have become too many: the rest of what was printed is neither logged nor kept.";
 
 /** Before its event is logged: a turn that is stopped before the first output stays resumable. */
-async function bindSession({ parts, turn }: CliRun, events: readonly TranslatedEvent[]): Promise<void> {
+async function bindSession(
+  sessions: FollowParts["sessions"],
+  { file: { session_id: id } }: Turn,
+  events: readonly TranslatedEvent[],
+): Promise<void> {
   for (const event of events) {
     if (event.type !== "session.bound") continue;
     const { native_session_id } = event.data;
-    if (parts.sessions.get(turn.file.session_id)?.native_session_id === native_session_id) continue;
-    const { home: native_home } = parts.sessions.paths(turn.file.session_id);
-    const change = { native_session_id, native_home, native_history_lost: undefined };
-    await parts.sessions.update(turn.file.session_id, change);
+    if (sessions.get(id)?.native_session_id === native_session_id) continue;
+    await sessions.update(id, {
+      native_session_id,
+      native_home: sessions.paths(id).home,
+      native_history_lost: undefined,
+    });
   }
 }

@@ -4,15 +4,10 @@ import { executorOf, type Executors } from "../executors/executors.ts";
 import type { Degraded } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
-export interface LostSessionParts {
-  readonly executors: Executors;
-  readonly sessions: Pick<SessionStore, "get" | "hasHome">;
-}
-
 /** The native session a turn is to go on with; null for a fresh one. */
-export function requestedSession(parts: LostSessionParts, turn: Turn): string | null {
-  if (turn.file.degraded !== undefined) return null;
-  return parts.sessions.get(turn.file.session_id)?.native_session_id ?? null;
+export function requestedSession(sessions: Pick<SessionStore, "get">, { file }: Turn): string | null {
+  if (file.degraded !== undefined) return null;
+  return sessions.get(file.session_id)?.native_session_id ?? null;
 }
 
 /**
@@ -21,15 +16,19 @@ export function requestedSession(parts: LostSessionParts, turn: Turn): string | 
  * An id that is none never reaches the CLI, which might silently start anew with it.
  * @returns undefined when nothing does, or nothing is to be resumed
  */
-export async function findLost(parts: LostSessionParts, turn: Turn, id: string | null): Promise<Degraded | undefined> {
-  const { executor } = executorOf(parts.executors, turn.file.executor);
+export async function findLost(
+  { executors, sessions }: { readonly executors: Executors; readonly sessions: Pick<SessionStore, "get" | "hasHome"> },
+  turn: Turn,
+  id: string | null,
+): Promise<Degraded | undefined> {
+  const { executor } = executorOf(executors, turn.file.executor);
   if (id === null) return undefined;
   if (!executor.isNativeSessionId(id)) return lost(id, `"${id}" is no session id of ${executor.id}.`);
-  const missing = parts.sessions.get(turn.file.session_id)?.native_history_lost;
+  const missing = sessions.get(turn.file.session_id)?.native_history_lost;
   if (missing !== undefined) {
     return lost(id, `The native session misses an earlier turn, which ${executor.label} could not save: ${missing}`);
   }
-  if (await parts.sessions.hasHome(turn.file.session_id)) return undefined;
+  if (await sessions.hasHome(turn.file.session_id)) return undefined;
   return lost(id, "The session's home, which held its native state, is gone.");
 }
 
@@ -38,8 +37,8 @@ function lost(requested: string, reason: string): Degraded {
 }
 
 /** What a process that was started for the resume showed of its loss. */
-export function lostResume(parts: LostSessionParts, turn: Turn, attempt: AttemptResult): Degraded {
-  const { executor, cliName } = executorOf(parts.executors, turn.file.executor);
+export function lostResume(executors: Executors, turn: Turn, attempt: AttemptResult): Degraded {
+  const { executor, cliName } = executorOf(executors, turn.file.executor);
   const rule = (attempt.halt ?? attempt.ending.failure)?.rule ?? "";
   return {
     requested: turn.file.requested_session ?? "",

@@ -1,33 +1,38 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { defined } from "../../../../kit/defined.ts";
 import { warningEvent } from "../../../protocol/index.ts";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
+import type { RunAs } from "../../process/run-as.ts";
+import type { Helper } from "../../process/starter/starter.ts";
 import { allDone } from "../../storage/all-done.ts";
-import { environmentOf, type CliEnvironmentParts } from "./cli-environment.ts";
-import { executorOf } from "../executors/executors.ts";
-import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
-import { recordAfter, recordBefore, type ChangeParts } from "../store/record-changes.ts";
+import type { EnvironmentOf } from "./cli-environment.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
+import { changeHome, type HomeCommand } from "../../process/user-files/change-home.ts";
+import type { ChangeRecorder } from "../store/record-changes.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import { startedNow } from "../lifecycle/ran-for.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "./turn-group.ts";
-import { serversOf } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
-export interface PrepareParts extends CliEnvironmentParts, HomeWriter, ChangeParts {
-  readonly sessions: CliEnvironmentParts["sessions"] & Pick<SessionStore, "update">;
+export interface PrepareParts {
+  readonly environmentOf: EnvironmentOf;
+  readonly executors: Executors;
+  readonly sessions: Pick<SessionStore, "get" | "update">;
+  readonly recorder: Pick<ChangeRecorder, "before">;
+  /** HOME of the CLIs. */
+  readonly homeDirectory: string;
   /** `sandbox/keeper`. */
   readonly keeperPath: string;
+  readonly runAs: RunAs;
   readonly groups: GroupsState;
   readonly now: () => Date;
-}
-
-export interface TidyParts extends Omit<CliEnvironmentParts, "sessions">, HomeWriter, ChangeParts {
   readonly logger: Logger;
 }
 
@@ -45,6 +50,8 @@ export interface PrepareOptions {
   readonly requestedSession: string | null;
   /** When the process that it takes the place of was started; a turn of which none runs begins now, whatever an earlier daemon noted. */
   readonly startedAt: string | undefined;
+  /** What the home is written by and the keeper started from; absent: each is a process of turnd's. */
+  readonly helper: Helper | undefined;
   /** Aborts when the turn is to end. */
   readonly signal: AbortSignal;
 }
@@ -60,7 +67,8 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
-  const { home, plan, env } = environmentOf(parts, turn, options);
+  const helper = defined({ starter: options.helper });
+  const { home, plan, env } = parts.environmentOf(turn, options);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const isMoved = session.native_home !== undefined && session.native_home !== home;
@@ -95,11 +103,8 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     permissions: permissionsOf(session, file),
     images: file.images.map(attached),
     ...(file.output_schema === undefined ? {} : { outputSchema: attached(SCHEMA) }),
-    ...(file.model === undefined ? {} : { model: file.model }),
-    ...(file.agent === undefined ? {} : { agent: file.agent }),
-    ...(file.effort === undefined ? {} : { effort: file.effort }),
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
-    ...(options.features === undefined ? {} : { cliFeatures: options.features }),
+    ...defined({ model: file.model, agent: file.agent, effort: file.effort, cliFeatures: options.features }),
   });
   const providerFault = findProviderFault();
   const start: StartFacts = {
@@ -112,16 +117,16 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(session.native_usage === undefined || options.requestedSession === null
       ? {}
       : { usage_before: session.native_usage }),
-    ...(providerFault === undefined ? {} : { provider_fault: providerFault }),
+    ...defined({ provider_fault: providerFault }),
   };
   options.signal.throwIfAborted();
   const removed = await allDone(
-    changeHome(parts, home, commands, options.signal),
+    changeHome({ runAs: parts.runAs, ...helper }, home, commands, options.signal),
     turn.send({ type: "prepared", start }),
   );
   const changed = removed.filter((path) => !unasked.includes(path));
   if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
-  const noDiff = await recordBefore(parts, turn, options.signal);
+  const noDiff = await parts.recorder.before(turn, parts.logger, options.signal);
   options.signal.throwIfAborted();
 
   return {
@@ -143,51 +148,10 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
         cwd: file.workspace,
         runAs: parts.runAs,
         signal: options.signal,
-        ...(parts.starter === undefined ? {} : { starter: parts.starter }),
-        ...makeGroup(parts, file.turn_id),
+        ...helper,
+        ...makeGroup(parts.groups, file.turn_id),
       }),
   };
-}
-
-/**
- * Removes what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run.
- *
- * @param hasHome - false for a turn that ended while it waited in line: what else is there is another turn's
- *
- * Never throws: what cannot be removed is logged, and the next turn tries again.
- */
-export async function tidyHome(
-  parts: TidyParts,
-  turn: Turn,
-  { hasHome }: { readonly hasHome: boolean },
-): Promise<void> {
-  const { file } = turn;
-  // Before the next turn of the session changes the workspace.
-  if (file.replay === undefined && hasHome) await recordAfter(parts, turn);
-  // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
-  if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
-  try {
-    const tidy: readonly HomeCommand[] = hasHome
-      ? // What a daemon that was killed had not come to remove goes with it.
-        [
-          { do: "empty", path: "tmp" },
-          { do: "remove", path: "turn" },
-          ...listLeft(parts, turn).map((path): HomeCommand => ({ do: "remove", path })),
-        ]
-      : [{ do: "remove", path: `turn/${file.turn_id}` }];
-    await changeHome(parts, parts.sessions.paths(file.session_id).home, tidy);
-  } catch (error) {
-    parts.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
-  }
-}
-
-/** What the CLI leaves; configuration with what request and session brought in it, keys of MCP servers too: the next turn gets another. */
-function listLeft(parts: TidyParts, turn: Turn): readonly string[] {
-  const session = parts.sessions.get(turn.file.session_id);
-  if (session === undefined) return [];
-  const { leftovers = [], files } = environmentOf(parts, turn).plan;
-  const servers = serversOf(session, turn.file, parts.sessionSecrets);
-  return Object.keys(servers).length === 0 ? leftovers : [...leftovers, ...files.map(({ path }) => path)];
 }
 
 const SCHEMA = "output-schema.json";

@@ -1,19 +1,26 @@
 import { join } from "node:path";
+import type { Logger } from "pino";
+import type { Redact } from "../../event-log/redact.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { createIsoTime } from "../../event-log/iso-time.ts";
-import { openEventLog } from "../../event-log/event-log.ts";
-import { removeGroup, type GroupParts } from "./turn-group.ts";
+import { openEventLog, type EventLog } from "../../event-log/event-log.ts";
+import { removeGroup } from "./turn-group.ts";
 import { noProgress, readProgress, type Progress } from "./progress.ts";
 import { countedExecutor, type TurnObserver } from "../lifecycle/observer.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { endTurn, type EndParts } from "../outcome/end.ts";
 import { neverRan, saveOwnPart, toFailureOfOurs, type RunOutcome } from "../outcome/run-outcome.ts";
 import { releaseReserve, takeReserve } from "../store/reserve.ts";
 import { createEmitter, type Emitter } from "./emitter.ts";
 
-export interface RunParts extends EndParts, GroupParts {
+export interface RunParts {
   /** Milliseconds since the epoch, for the time of events. */
   readonly clock: () => number;
-  readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsSkipped" | "turnEnded">;
+  readonly groups: GroupsState;
+  readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsSkipped">;
+  readonly redact: Redact;
+  readonly logger: Logger;
+  /** Logs the turn's end. */
+  readonly endTurn: (turn: Turn, log: EventLog, outcome: RunOutcome) => Promise<void>;
 }
 
 /** Runs a turn of either kind from its place in the queue to its end. */
@@ -78,7 +85,7 @@ export async function runTurn(
     await removeGroup(parts, turn.file);
     if (outcome === undefined) return;
     await saveOwnPart(turn, outcome.facts);
-    await endTurn(parts, turn, log, outcome);
+    await parts.endTurn(turn, log, outcome);
   } finally {
     await log.close();
   }

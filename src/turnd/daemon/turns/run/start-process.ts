@@ -1,44 +1,91 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger } from "pino";
+import { defined } from "../../../../kit/defined.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { adoptStarted, KeeperError, StartHangsError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { takeStart } from "../../process/keeper/take-start.ts";
-import type { Helper } from "../../process/starter/starter.ts";
-import { missingSecrets } from "../admission/session-servers.ts";
-import { permissionsOf } from "../admission/turn-permissions.ts";
-import { executorOf } from "../executors/executors.ts";
+import type { Helper, Starter } from "../../process/starter/starter.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
-import { ownFailure } from "../outcome/own-failure.ts";
-import { finishRecovery } from "./backfill-output.ts";
+import { missingSecrets, type SessionSecrets } from "../admission/session-servers.ts";
+import { permissionsOf } from "../admission/turn-permissions.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
 import { waitUnlessAborted } from "../executors/wait-unless-aborted.ts";
-import { readInput, withHistory } from "./history.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
 import { hasTracesOfStart } from "../store/turn-directory.ts";
+import type { AttemptResult } from "./attempt.ts";
+import type { Backfill } from "./backfill-output.ts";
+import type { StartLog } from "./daemon-events.ts";
+import type { Emitter } from "./emitter.ts";
+import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
-import { startedEvent } from "./daemon-events.ts";
-import { prepareTurn, type PrepareOptions } from "./prepare.ts";
-import { logDegraded, type CliRun } from "./cli-run.ts";
+import type { Prepared, PrepareOptions } from "./prepare.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import { markOf } from "./turn-group.ts";
+
+export interface StartParts {
+  readonly executors: Executors;
+  readonly sessions: Pick<SessionStore, "get" | "hasHome" | "ensureHome">;
+  readonly sessionSecrets: SessionSecrets;
+  readonly groups: GroupsState;
+  readonly starter?: Pick<Starter, "startHelper">;
+  readonly backfill: Pick<Backfill, "finish">;
+  readonly prepare: (turn: Turn, options: PrepareOptions) => Promise<Prepared>;
+  readonly logger: Logger;
+}
+
+/** A turn that has its place, and no process yet. */
+export interface StartingTurn {
+  readonly turn: Turn;
+  readonly emitter: Pick<Emitter, "emitDaemonEvents">;
+  readonly startLog: StartLog;
+  /** Whether there is room for the turn's last event. */
+  readonly hasRoom: Promise<boolean>;
+  /** Directories of the session's earlier turns, oldest first. */
+  readonly earlierTurns: () => readonly string[];
+  /** Resolves when nothing of an earlier turn is being removed from the session's home any more. */
+  readonly whenTidy: () => Promise<void>;
+}
+
+/** The process to follow, or why there is none; neither where the turn has left its phase for another reason. */
+export interface StartResult {
+  readonly process?: FoundProcess;
+  readonly failure?: FailureDraft;
+}
+
+export interface FoundProcess {
+  readonly started: Started;
+  /** When it was started; absent for one that an earlier daemon had started. */
+  readonly spawnedAt?: number;
+}
 
 /**
  * What a turn does while it is `starting`: finds the process that an earlier daemon started, or starts one.
  *
- * Afterwards the run has a process to follow, or the turn has left that phase.
+ * @param lost - the process that tried to resume the native session in vain, where one did
  */
-export async function startProcess(run: CliRun): Promise<void> {
+export async function startProcess(
+  parts: StartParts,
+  starting: StartingTurn,
+  lost: AttemptResult | undefined,
+): Promise<StartResult> {
+  const { turn } = starting;
+  const { startSignal } = turn;
   try {
-    if (run.attempt === undefined) await findOrStart(run);
-    else await startAfresh(run, run.attempt);
+    return await (lost === undefined ? findOrStart(parts, starting) : startAfresh(parts, starting, lost));
   } catch (error) {
-    const { startSignal } = run.turn;
     // Asked to end while it waited for something before a process existed.
     const isAsked = startSignal.aborted && error === startSignal.reason;
     if (!isAsked && !(error instanceof StartHangsError)) throw error;
-    if (await isStartedYet(run)) return adopt(run);
+    if (await isStartedYet(turn)) return adopt(turn, parts.groups);
     if (!isAsked) throw error;
-    await run.turn.send({ type: "start_given_up" });
+    await turn.send({ type: "start_given_up" });
+    return {};
   }
 }
 
@@ -46,7 +93,7 @@ export async function startProcess(run: CliRun): Promise<void> {
  * A keeper that was asked for, also by an earlier turnd, may come to its start after the turn's end. It is taken from
  * it. Law: nothing outlives its turn.
  */
-async function isStartedYet({ turn }: CliRun): Promise<boolean> {
+async function isStartedYet(turn: Turn): Promise<boolean> {
   const isLeftToNext = turn.life.stopReason === "shutdown" && !turn.life.isReasonInherited;
   if (turn.file.started_at === undefined || isLeftToNext) return false;
   try {
@@ -58,30 +105,30 @@ async function isStartedYet({ turn }: CliRun): Promise<boolean> {
   }
 }
 
-async function findOrStart(run: CliRun): Promise<void> {
-  const { turn, parts, options } = run;
+async function findOrStart(parts: StartParts, starting: StartingTurn): Promise<StartResult> {
+  const { turn } = starting;
   if (await hasTracesOfStart(turn.directory)) {
-    await finishHalfDone(run);
-    if (await wasStarted(turn.directory)) return adopt(run);
+    await finishHalfDone(turn, () => parts.backfill.finish(turn, parts.logger));
+    if (await wasStarted(turn.directory)) return adopt(turn, parts.groups);
   }
-  await waitUnlessAborted(options.whenTidy(), turn.startSignal);
-  const obstacle = await findObstacle(run);
+  await waitUnlessAborted(starting.whenTidy(), turn.startSignal);
+  const obstacle = await findObstacle(parts, turn);
   turn.startSignal.throwIfAborted();
-  if (obstacle !== undefined) return refuse(run, obstacle);
-  if (!(await run.hasRoom)) return refuse(run, NO_ROOM);
-  const requested = requestedSession(parts, turn);
+  if (obstacle !== undefined) return refuse(turn, obstacle);
+  if (!(await starting.hasRoom)) return refuse(turn, NO_ROOM);
+  const requested = requestedSession(parts.sessions, turn);
   const lost = await findLost(parts, turn, requested);
   if (lost !== undefined) {
-    if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", lost.reason));
+    if (turn.file.resume_policy === "fail") return refuse(turn, ownFailure("resume_degraded", lost.reason));
     await turn.send({ type: "resume_lost", degraded: lost });
   }
-  await start(run, { requested: lost === undefined ? requested : null, startedAt: undefined });
+  return start(parts, starting, { requested: lost === undefined ? requested : null, startedAt: undefined });
 }
 
 /** What a daemon that was killed had begun with a turn's files. */
-async function finishHalfDone({ parts, turn }: CliRun): Promise<void> {
+async function finishHalfDone(turn: Turn, finishBackfill: () => Promise<void>): Promise<void> {
   await finishSetAside(turn.directory);
-  await finishRecovery(parts, turn);
+  await finishBackfill();
   // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
   const isResumes = (turn.file.requested_session ?? null) !== null;
   if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
@@ -89,40 +136,38 @@ async function finishHalfDone({ parts, turn }: CliRun): Promise<void> {
   }
 }
 
-async function adopt(run: CliRun): Promise<void> {
-  const { turn, parts } = run;
+async function adopt(turn: Turn, { groups }: GroupsState): Promise<StartResult> {
   const started = await adoptStarted(turn.directory);
-  if (started !== undefined) {
-    run.found = { started };
-    return;
-  }
+  if (started !== undefined) return { process: { started } };
   // Its keeper ended before it released the command, or the pids it wrote cannot be read.
-  const processes = await sweepMarked(markOf(turn.file.turn_id, parts.groups.groups));
+  const processes = await sweepMarked(markOf(turn.file.turn_id, groups));
   await turn.send({ type: "processes_swept", processes });
-  await refuse(run, undefined);
+  return refuse(turn, undefined);
 }
 
 /** The native session is lost, and no event of the process that tried to resume it was logged: a fresh one takes its place. */
-async function startAfresh(run: CliRun, lost: NonNullable<CliRun["attempt"]>): Promise<void> {
-  const { turn, parts } = run;
-  run.attempt = undefined;
-  await turn.send({ type: "resume_lost", degraded: lostResume(parts, turn, lost) });
-  await logDegraded(run);
+async function startAfresh(parts: StartParts, starting: StartingTurn, lost: AttemptResult): Promise<StartResult> {
+  const { turn, startLog } = starting;
+  await turn.send({ type: "resume_lost", degraded: lostResume(parts.executors, turn, lost) });
+  await startLog.degraded(turn.file.degraded);
   await setAsideResume(turn.directory);
-  await start(run, { requested: null, startedAt: turn.file.started_at });
+  return start(parts, starting, { requested: null, startedAt: turn.file.started_at });
 }
 
-async function refuse(run: CliRun, failure: FailureDraft | undefined): Promise<void> {
-  run.refusal = failure;
-  await run.turn.send({ type: "start_refused" });
+async function refuse(turn: Turn, failure: FailureDraft | undefined): Promise<StartResult> {
+  await turn.send({ type: "start_refused" });
+  return defined({ failure });
 }
 
 const NO_ROOM = ownFailure("storage_error", "The disk of the state directory is full: there is no room for the turn.");
 
-async function findObstacle({ parts, turn }: CliRun): Promise<FailureDraft | undefined> {
-  const session = parts.sessions.get(turn.file.session_id);
-  const permissions = permissionsOf(session, turn.file);
-  const missing = missingSecrets(session?.mcp_servers ?? {}, parts.sessionSecrets);
+async function findObstacle(
+  { executors, sessions, sessionSecrets }: Pick<StartParts, "executors" | "sessions" | "sessionSecrets">,
+  { file, startSignal }: Turn,
+): Promise<FailureDraft | undefined> {
+  const session = sessions.get(file.session_id);
+  const permissions = permissionsOf(session, file);
+  const missing = missingSecrets(session?.mcp_servers ?? {}, sessionSecrets);
   if (missing.length > 0) {
     const names = missing.join(", ");
     return ownFailure(
@@ -130,9 +175,8 @@ async function findObstacle({ parts, turn }: CliRun): Promise<FailureDraft | und
       `An MCP server of the session refers to ${names}: not set, or not named by TURND_SESSION_SECRETS.`,
     );
   }
-  const { executor, mode, model } = turn.file;
-  const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
-  return executorOf(parts.executors, executor).findObstacle(wanted, turn.startSignal);
+  const wanted = { mode: file.mode, permissions, ...defined({ model: file.model }) };
+  return executorOf(executors, file.executor).findObstacle(wanted, startSignal);
 }
 
 interface StartOptions {
@@ -142,10 +186,10 @@ interface StartOptions {
 }
 
 /** One process makes the home ready and becomes the keeper; it is there when the first of both is known. */
-async function start(run: CliRun, options: StartOptions): Promise<void> {
-  const helper = run.parts.starter?.startHelper();
+async function start(parts: StartParts, starting: StartingTurn, options: StartOptions): Promise<StartResult> {
+  const helper = parts.starter?.startHelper();
   try {
-    await startWith(helper, run, options);
+    return { process: await startWith(helper, parts, starting, options) };
   } finally {
     helper?.close();
   }
@@ -153,55 +197,49 @@ async function start(run: CliRun, options: StartOptions): Promise<void> {
 
 async function startWith(
   helper: Helper | undefined,
-  run: CliRun,
+  { executors, sessions, prepare, logger }: StartParts,
+  starting: StartingTurn,
   { requested, startedAt }: StartOptions,
-): Promise<void> {
-  const { turn, emitter } = run;
-  const parts = helper === undefined ? run.parts : { ...run.parts, starter: helper };
-  const runtime = executorOf(parts.executors, turn.file.executor);
+): Promise<FoundProcess> {
+  const { turn, emitter, startLog } = starting;
+  const runtime = executorOf(executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
   // Otherwise prompt.txt is the input, as the admission wrote it.
-  if (turn.file.degraded !== undefined) await prependHistory(run);
-  await parts.sessions.ensureHome(turn.file.session_id);
-  const prepared = await prepareTurn(parts, turn, {
+  if (turn.file.degraded !== undefined) await prependHistory(turn, starting.earlierTurns(), logger);
+  await sessions.ensureHome(turn.file.session_id);
+  const prepared = await prepare(turn, {
     binary: located.path,
     version: located.version,
     features: located.features,
     requestedSession: requested,
     startedAt,
+    helper,
     signal: turn.startSignal,
   });
-  if (!run.hasLoggedStarted) {
-    run.hasLoggedStarted = true;
-    const { mode, model, degraded } = turn.file;
-    const asked = degraded?.requested ?? requested;
-    await emitter.emitDaemonEvents([
-      startedEvent({
-        cliName: runtime.cliName,
-        cliVersion: located.version,
-        mode,
-        model,
-        requested: asked,
-        trace: turn.file,
-      }),
-    ]);
-  }
-  await logDegraded(run);
+  const { mode, model, degraded } = turn.file;
+  await startLog.started({
+    cliName: runtime.cliName,
+    cliVersion: located.version,
+    mode,
+    model,
+    requested: degraded?.requested ?? requested,
+    trace: turn.file,
+  });
+  await startLog.degraded(degraded);
   await emitter.emitDaemonEvents(prepared.warnings);
   turn.startSignal.throwIfAborted();
   const spawnedAt = performance.now();
-  const started: Started = await prepared.start();
-  run.found = { started, spawnedAt };
+  return { started: await prepared.start(), spawnedAt };
 }
 
-async function prependHistory({ parts, turn, options }: CliRun): Promise<void> {
+async function prependHistory(turn: Turn, earlierTurns: readonly string[], logger: Logger): Promise<void> {
   const input = await readInput(turn.directory);
   await replaceFile(join(turn.directory, "input.txt"), input);
-  const prompt = await withHistory(input, options.earlierTurns(), {
+  const prompt = await withHistory(input, earlierTurns, {
     signal: turn.startSignal,
     onUnreadable(path, error) {
-      parts.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
+      logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
     },
   });
   turn.startSignal.throwIfAborted();

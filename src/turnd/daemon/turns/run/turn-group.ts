@@ -20,10 +20,7 @@ export function markOf(marker: string, groups: CommandGroups | undefined): Omit<
 }
 
 /** Makes the control group of a turn, where there are any; one that is there already is the turn's too. */
-export function makeGroup(
-  { groups: { groups } }: Pick<GroupParts, "groups">,
-  turnId: string,
-): { readonly group?: CommandGroup } {
+export function makeGroup({ groups }: GroupsState, turnId: string): { readonly group?: CommandGroup } {
   return groups === undefined ? {} : { group: groups.make(turnId) };
 }
 

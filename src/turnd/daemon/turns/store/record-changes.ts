@@ -2,6 +2,7 @@ import { lstat, open, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { defined } from "../../../../kit/defined.ts";
 import type { CommandGroup, GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { runTask } from "../../process/run-tool.ts";
@@ -25,13 +26,24 @@ export interface ChangeOptions {
   readonly isDefault: boolean;
 }
 
-export interface ChangeParts {
+export interface RecorderOptions {
   readonly changes: ChangeOptions;
   readonly runAs: RunAs;
   /** Whether git gets a control group of its own, with the limits of a turn. */
   readonly groups: GroupsState;
   readonly sessions: Pick<SessionStore, "get" | "paths" | "update">;
-  readonly logger: Logger;
+}
+
+/** Records what turns change in their workspaces. */
+export interface ChangeRecorder {
+  /**
+   * Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws.
+   *
+   * @returns why the turn will have no diff, where it was to have one and that is known now; once
+   */
+  before(turn: Turn, logger: Logger, signal: AbortSignal): Promise<string | undefined>;
+  /** Writes the diff of a turn that has ended, before the next one of its session starts. Never throws. */
+  after(turn: Turn, logger: Logger): Promise<void>;
 }
 
 /** Of the turn's directory: what is known of its changes, and the diff. */
@@ -56,47 +68,45 @@ const TREE = /^tree ([0-9a-f]{40})$/m;
 const NONE = /^none ([^\n]{1,300})$/m;
 const LEFT_OUT = /^left ([0-9a-f]+) ([0-9a-f]+)$/gm;
 
-/**
- * Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws.
- *
- * @returns why the turn will have no diff, where it was to have one and that is known now; once
- */
-export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<string | undefined> {
-  if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return undefined;
-  try {
-    await makeChangeStore(parts, turn, findAccessGroup(parts.runAs));
-    const found = await snapshot(parts, turn, signal);
-    await writeChanges(turn, "tree" in found ? { before: found.tree, ...found.leftOut } : found);
-    return "none" in found ? found.none : undefined;
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "workspace could not be recorded before the turn");
-    return "the workspace could not be recorded before the turn";
-  }
+/** Makes the recorder of a daemon. */
+export function createChangeRecorder(options: RecorderOptions): ChangeRecorder {
+  return {
+    async before(turn, logger, signal) {
+      if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return undefined;
+      try {
+        await makeChangeStore(options, turn, findAccessGroup(options.runAs));
+        const found = await snapshot(options, turn, signal);
+        await writeChanges(turn, "tree" in found ? { before: found.tree, ...found.leftOut } : found);
+        return "none" in found ? found.none : undefined;
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        logger.warn({ turnId: turn.file.turn_id, err: error }, "workspace could not be recorded before the turn");
+        return "the workspace could not be recorded before the turn";
+      }
+    },
+    async after(turn, logger) {
+      if (turn.file.diff !== true) return;
+      try {
+        await recordDiff(options, turn);
+      } catch (error) {
+        logger.warn({ turnId: turn.file.turn_id, err: error }, "diff of the turn could not be written");
+      }
+      await removeChangeStore(options, turn).catch((error: unknown) => {
+        logger.warn({ turnId: turn.file.turn_id, err: error }, "what git needed for a diff could not be removed");
+      });
+    },
+  };
 }
 
-/** Writes the diff of a turn that has ended, before the next one of its session starts. Never throws. */
-export async function recordAfter(parts: ChangeParts, turn: Turn): Promise<void> {
-  if (turn.file.diff !== true) return;
-  try {
-    await recordDiff(parts, turn);
-  } catch (error) {
-    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "diff of the turn could not be written");
-  }
-  await removeChangeStore(parts, turn).catch((error: unknown) => {
-    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "what git needed for a diff could not be removed");
-  });
-}
-
-async function recordDiff(parts: ChangeParts, turn: Turn): Promise<void> {
+async function recordDiff(options: RecorderOptions, turn: Turn): Promise<void> {
   const recorded = await readChanges(turn);
   if (recorded?.before === undefined || recorded.bytes !== undefined) return;
-  if (!(await isDirectory(changeStoreOf(parts, turn)))) {
+  if (!(await isDirectory(changeStoreOf(options, turn)))) {
     return writeChanges(turn, { none: "what git had recorded before the turn is gone" });
   }
-  const found = await snapshot(parts, turn);
+  const found = await snapshot(options, turn);
   if ("none" in found) return await writeChanges(turn, found);
-  const diff = await writeDiff(parts, turn, [recorded.before, found.tree]);
+  const diff = await writeDiff(options, turn, [recorded.before, found.tree]);
   await writeChanges(turn, { ...recorded, ...found.leftOut, ...diff });
 }
 
@@ -129,15 +139,15 @@ interface Snapshot {
 }
 
 async function snapshot(
-  parts: ChangeParts,
+  options: RecorderOptions,
   turn: Turn,
   signal?: AbortSignal,
 ): Promise<Snapshot | { readonly none: string }> {
-  const { runAs, changes } = parts;
+  const { runAs, changes } = options;
   const accessGroup = findAccessGroup(runAs);
-  const options = { runAs, accessGroup, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
-  const task = [...taskOf(parts, turn, "snapshot"), String(changes.maxCopyBytes)];
-  const { code, stdout } = await inGroup(parts, turn, (group) => runTask(task, { ...options, ...group }));
+  const limits = { runAs, accessGroup, timeoutMs: changes.timeoutMs, ...defined({ signal }) };
+  const task = [...taskOf(options, turn, "snapshot"), String(changes.maxCopyBytes)];
+  const { code, stdout } = await inGroup(options, turn, (group) => runTask(task, { ...limits, ...group }));
   const tree = TREE.exec(stdout)?.[1];
   if (tree !== undefined) return { tree, leftOut: readLeftOut(stdout) };
   const reason = NONE.exec(stdout)?.[1];
@@ -155,14 +165,14 @@ function readLeftOut(stdout: string): Snapshot["leftOut"] {
   return files.length === 0 ? {} : { left_out: files };
 }
 
-function taskOf(parts: ChangeParts, turn: Turn, task: string): string[] {
+function taskOf(options: RecorderOptions, turn: Turn, task: string): string[] {
   const workspace = Buffer.from(turn.file.workspace).toString("hex");
-  return ["changes", task, parts.changes.gitDirectory, changeStoreOf(parts, turn), workspace];
+  return ["changes", task, options.changes.gitDirectory, changeStoreOf(options, turn), workspace];
 }
 
 /** What a tool has put into the workspace may make git need any amount of memory: where turns have limits, it has the same. */
 async function inGroup<T>(
-  { groups: { groups } }: ChangeParts,
+  { groups: { groups } }: RecorderOptions,
   { file }: Turn,
   run: (group: { readonly group?: CommandGroup }) => Promise<T>,
 ): Promise<T> {
@@ -178,15 +188,15 @@ async function inGroup<T>(
 
 /** The process has one pipe that is read; what is more than the limit, or comes too late, is cut off. */
 async function writeDiff(
-  parts: ChangeParts,
+  options: RecorderOptions,
   turn: Turn,
   trees: readonly string[],
 ): Promise<Pick<ChangesFile, "bytes" | "is_truncated">> {
-  const { runAs, changes } = parts;
-  const task = [...taskOf(parts, turn, "diff"), ...trees];
+  const { runAs, changes } = options;
+  const task = [...taskOf(options, turn, "diff"), ...trees];
   const output = await open(join(turn.directory, DIFF_FILE), "w", 0o600);
   try {
-    return await inGroup(parts, turn, async (group) => {
+    return await inGroup(options, turn, async (group) => {
       const git = startAsUser(task, { runAs, accessGroup: findAccessGroup(runAs), ...group });
       git.stdin.end();
       git.stderr.resume();
