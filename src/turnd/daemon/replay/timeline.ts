@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Native, TimelineEntry } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
+import { splitLine } from "../event-log/split-line.ts";
 import { describeIssues, RecordingError } from "./recording-error.ts";
 
 /** What happened in a recorded turn, in order; read again on each call. */
@@ -81,23 +82,14 @@ const OWN: Readonly<Record<string, "started" | "degraded" | "ended">> = {
   "turn.ended": "ended",
 };
 
-/**
- * The envelope stands before the data, which may be long, and no string holds an unescaped quote: this cuts between
- * them.
- */
-const DATA = ',"data":';
-
 function readHead(text: string, where: string): z.output<typeof Head> {
-  const end = text.indexOf(DATA);
-  const head = end === -1 ? undefined : Head.safeParse(parseOr(`${text.slice(0, end)}}`)).data;
-  return head ?? check(Head, text, where);
+  return Head.safeParse(splitLine(text)?.head).data ?? check(Head, text, where);
 }
 
 function parseOr(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Keys in another order: the whole line is parsed instead.
     return undefined;
   }
 }

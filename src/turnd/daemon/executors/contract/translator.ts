@@ -37,6 +37,8 @@ export interface Translation {
   readonly isStepBoundary?: boolean;
   /** No tool that began before is at work any more: what the CLI has started since may be one. */
   readonly isToolFree?: boolean;
+  /** With `isToolFree`: when the record was printed, in milliseconds; absent for a CLI whose records have no time. */
+  readonly printedAt?: number;
   /** The process must not go on: another session than the requested one came back, or the CLI repeats itself without end. Becomes the failure. */
   readonly halt?: FailureDraft;
 }

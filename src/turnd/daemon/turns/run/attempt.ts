@@ -153,8 +153,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
         break;
       case "tool_free":
         // What is read again after a restart was printed before now.
-        toolFreeMs =
-          executor.readTime?.(report.line.text) ?? (options.isCaughtUp() ? Date.now() - READ_WITHIN_MS : toolFreeMs);
+        toolFreeMs = report.printedAt ?? (options.isCaughtUp() ? Date.now() - READ_WITHIN_MS : toolFreeMs);
         break;
       case "halted":
         parts.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");

@@ -26,8 +26,8 @@ export type OutputReport =
   /** The process must not go on; what it prints after this is not passed on. */
   | { readonly type: "halted"; readonly halt: FailureDraft }
   | { readonly type: "step_boundary" }
-  /** What ran of tools before this line has ended. */
-  | { readonly type: "tool_free"; readonly line: OutputLine };
+  /** What ran of tools before this line has ended; with the time at which it was printed, in milliseconds, if it has one. */
+  | { readonly type: "tool_free"; readonly printedAt: number | undefined };
 
 export interface ConsumeOptions {
   readonly translator: Translator;
@@ -106,7 +106,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       }
       if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
-      if (translation.isToolFree === true) options.report({ type: "tool_free", line });
+      if (translation.isToolFree === true) options.report({ type: "tool_free", printedAt: translation.printedAt });
       if (translation.halt !== undefined) stop(translation.halt);
     }
     const passing = pass(translated);

@@ -1,25 +1,37 @@
 import { z } from "zod";
 import { Native } from "../../../protocol/index.ts";
 import { readEvents } from "../../event-log/read-events.ts";
+import { splitLine } from "../../event-log/split-line.ts";
 import { stringifyRedacted } from "../../event-log/redact-value.ts";
 import { MASK, type Redact } from "../../event-log/redact.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 
-/** An event as a log has it, as far as a recovery needs it: another version of turnd may have written the rest. */
-const LoggedEvent = z.object({
-  at: z.string(),
-  type: z.string(),
-  native: Native.loose().optional(),
-  data: z.looseObject({}),
-});
-export type LoggedEvent = z.infer<typeof LoggedEvent>;
+const Head = z.object({ at: z.string(), type: z.string(), native: Native.loose().optional() });
+const Whole = Head.extend({ data: z.looseObject({}) });
 
-/** The events of a log that an earlier daemon left, which may be empty. */
+/** An event as a log has it, as far as a recovery needs it: another version of turnd may have written the rest. */
+export interface LoggedEvent extends z.infer<typeof Head> {
+  /** Its data as it stands in the log. */
+  readonly json: string;
+  /** The same, parsed. */
+  data(): z.infer<typeof Whole>["data"];
+}
+
+/** The events of a log that an earlier daemon left, which may be empty. Of each the data is parsed when it is asked for. */
 export async function* readLogged(path: string): AsyncGenerator<LoggedEvent> {
   const signal = new AbortController().signal;
   for await (const lines of readEvents(path, { afterSeq: 0, isFollowing: false, signal })) {
-    for (const line of lines) yield LoggedEvent.parse(JSON.parse(line.bytes.toString("utf8")));
+    for (const line of lines) yield toLogged(line.bytes.toString("utf8"));
   }
+}
+
+function toLogged(text: string): LoggedEvent {
+  const whole = () => Whole.parse(JSON.parse(text));
+  const split = splitLine(text);
+  const head = Head.safeParse(split?.head).data;
+  if (split !== undefined && head !== undefined) return { ...head, json: split.data, data: () => whole().data };
+  const { data, ...rest } = whole();
+  return { ...rest, json: JSON.stringify(data), data: () => data };
 }
 
 /** Whether an event came from a translator, not from turnd itself. What a translator adds at the end names no line. */
@@ -34,10 +46,10 @@ export function isTranslated({ native, type }: Pick<LoggedEvent, "native" | "typ
  */
 export function isSameEvent(logged: LoggedEvent, event: TranslatedEvent, redact: Redact): boolean {
   if (logged.type !== event.type || !isSameNative(logged.native, event.native)) return false;
-  const json = JSON.stringify(logged.data);
-  if (json === JSON.stringify(event.data)) return true;
-  if (!json.includes(MASK)) return false;
-  return json === stringifyRedacted(event.data, redact) || isSameText(json, JSON.stringify(event.data));
+  const json = JSON.stringify(event.data);
+  if (logged.json === json) return true;
+  if (!logged.json.includes(MASK)) return false;
+  return logged.json === stringifyRedacted(event.data, redact) || isSameText(logged.json, json);
 }
 
 function isSameNative(logged: LoggedEvent["native"], native: Native | undefined): boolean {

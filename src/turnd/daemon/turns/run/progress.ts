@@ -54,9 +54,9 @@ export async function readProgress(path: string, redact: Redact): Promise<Progre
   let lastEvents: LoggedEvent[] = [];
   let ended: Progress["ended"];
   for await (const event of readLogged(path)) {
-    const { type, native, data, at } = event;
+    const { type, native, at } = event;
     countEvent(counts, type);
-    tools.note(event);
+    if (type.startsWith("tool.")) tools.note({ type, data: event.data() });
     if (isTranslated(event)) {
       events += 1;
       const source = native?.source ?? "stdout";
@@ -68,11 +68,16 @@ export async function readProgress(path: string, redact: Redact): Promise<Progre
       lastEvents.push(event);
     } else if (type === "turn.started") hasStarted = true;
     else if (type === "session.degraded") isDegraded = true;
-    else if (type === "warning") warnings.push({ code: data["code"], message: data["message"] });
-    else if (type === "turn.ended") ended = { data: TurnEndedData.parse(data), at };
+    else if (type === "warning") warnings.push(warningIn(event));
+    else if (type === "turn.ended") ended = { data: TurnEndedData.parse(event.data()), at };
   }
   const history = { events, lines, lastLine, lastEvents };
   return { hasStarted, isDegraded, warnings, history, counts, tools, ended };
+}
+
+function warningIn(event: LoggedEvent): Progress["warnings"][number] {
+  const { code, message } = event.data();
+  return { code, message };
 }
 
 /** The order in which the lines of the two files were taken, as far as events show: it is the order of the events. */

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type {
   Ending,
@@ -12,6 +13,7 @@ import type { FailureDraft } from "../../contract/failures.ts";
 import { createCompactionCount } from "./compactions.ts";
 import { createEnded, describeRecovered, explainEnding, isProperlyFinished, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
+import { timeOf } from "../records/record-time.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
 import { createRecentIds } from "../../classification/recent-ids.ts";
@@ -199,7 +201,9 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       events,
       // The last step's end is the turn's: what steers it comes next by itself.
       ...(record.type === "step_finish" && record.part.reason !== "stop" ? { isStepBoundary: true } : {}),
-      ...(record.type === "step_finish" || record.type === "step_start" ? { isToolFree: true } : {}),
+      ...(record.type === "step_finish" || record.type === "step_start"
+        ? { isToolFree: true, ...defined({ printedAt: timeOf(record) }) }
+        : {}),
       ...(halt === undefined ? {} : { halt }),
     };
   }
