@@ -1,6 +1,7 @@
 import { lchown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
+import { defined } from "../../../kit/defined.ts";
 import { LoggedEvent, TurnRequest, type TurnResult } from "../../protocol/index.ts";
 import type { ProbePlan } from "../executors/contract/probe-plan.ts";
 import type { TurnService } from "../turns/turn-service.ts";
@@ -47,7 +48,7 @@ export async function playScenario(
   const session = `probe-${executor}-${scenario.name}`;
   const base = { executor, session_id: session, workspace, timeout_ms: TURN_TIMEOUT_MS };
   if (scenario.before !== undefined) await runTurn(stage, { ...base, input: scenario.before });
-  const mode = scenario.mode === undefined ? {} : { mode: scenario.mode };
+  const mode = defined({ mode: scenario.mode });
   return runTurn(stage, { ...base, ...mode, input: scenario.input }, plan.cancelAt[scenario.name]);
 }
 

@@ -2,6 +2,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
+import { defined } from "../../../kit/defined.ts";
 import type { CliName, Exit } from "../../protocol/index.ts";
 import { MAX_UNPACKED_BYTES, openBytes } from "./decompress.ts";
 import { extractTar } from "./extract-tar.ts";
@@ -128,9 +129,9 @@ export function createSources(options: SourceOptions): Sources {
       name: plainName(name),
       executor: origin.executor,
       stdoutPath,
-      ...(exit === undefined ? {} : { exit }),
+      ...defined({ exit }),
     });
-    return { name, recording, origin, ...(directory === undefined ? {} : { directory }) };
+    return { name, recording, origin, ...defined({ directory }) };
   }
 
   async function* openFile(

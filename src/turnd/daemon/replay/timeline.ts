@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../../kit/defined.ts";
 import { Native, TimelineEntry } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { splitLine } from "../event-log/split-line.ts";
@@ -64,7 +65,7 @@ export async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
       const source = native?.source;
       // Most lines give one event; a line that gives more is counted once.
       if (last?.line === line && last.source === source) continue;
-      last = { type: "line", at, ...(source === undefined ? {} : { source }), line };
+      last = { type: "line", at, ...defined({ source }), line };
       yield last;
     } else if (type === "warning") {
       yield { type, at, ...check(Warning, text, `${path}:${seq}`).data };

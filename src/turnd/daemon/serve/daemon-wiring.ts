@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { defined } from "../../../kit/defined.ts";
 import { describeAddress } from "../../../kit/http/address.ts";
 import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
@@ -111,8 +112,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
       version: VERSION,
       uptimeMs: () => Math.round(process.uptime() * 1000),
       isShuttingDown: () => isShuttingDown,
-      ...(options.onWork === undefined ? {} : { onWork: options.onWork }),
-      ...(settings.token === undefined ? {} : { token: settings.token }),
+      ...defined({ onWork: options.onWork, token: settings.token }),
     });
     await listenAt(app, {
       host: values.TURND_HOST,

@@ -1,6 +1,7 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { defined } from "../../../kit/defined.ts";
 import { renderConfigurations, type ConfiguredExecutor } from "../../commands/render.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { describeLogin, readAccounts } from "../process/accounts.ts";
@@ -49,7 +50,7 @@ export async function createTurnParts({
   const { values } = settings;
   const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const stateDirectory = values.TURND_STATE_DIR;
-  const started = starter === undefined ? {} : { starter };
+  const started = defined({ starter });
   const keeperPath = join(sandboxDirectory, "keeper");
   const onLeft = (path: string, error: unknown): void =>
     logger.warn({ path, err: error }, "temporary home of a CLI is left");
@@ -108,7 +109,7 @@ export async function createTurnParts({
         isProviderChecked: values.TURND_CHECK_PROVIDER === "on",
         allowsWorkspaceCode: values.TURND_ALLOW_WORKSPACE_PLUGINS === "1",
         now: () => new Date(),
-        ...(explicitBinary === undefined ? {} : { explicitBinary }),
+        ...defined({ explicitBinary }),
       }),
     );
   }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { defined } from "../../../kit/defined.ts";
 import type { TerminalSize } from "../../protocol/index.ts";
 import { PERL } from "../process/keeper/keeper.ts";
 import { startKeptOnPipes } from "../process/keeper/piped-keeper.ts";
@@ -46,7 +47,7 @@ export async function startRelay(context: TerminalContext, cwd: string, size: Te
     env: await shellEnvironment(context, marker),
     cwd,
     runAs,
-    ...(group === undefined ? {} : { group }),
+    ...defined({ group }),
   }).catch(async (error: unknown) => {
     await removeShellGroup(context, marker);
     throw error;

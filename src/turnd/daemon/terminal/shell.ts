@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { defined } from "../../../kit/defined.ts";
 import type { ShellEndedBy, ShellExit, ShellSession, TerminalSize } from "../../protocol/index.ts";
 import { readExit } from "../process/keeper/keeper.ts";
 import { stopTree, sweepTree } from "../process/keeper/tree.ts";
@@ -174,8 +175,7 @@ export async function startShell(
       next_offset: output.next(),
       created_at: createdAt,
       last_active_at: idle.lastActiveAt().toISOString(),
-      ...(endedAt === undefined ? {} : { ended_at: endedAt }),
-      ...(exit === undefined ? {} : { exit }),
+      ...defined({ ended_at: endedAt, exit }),
     }),
     write(keys) {
       idle.touch();

@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { createAccess } from "./access.ts";
 import type { TerminalContext } from "./context.ts";
@@ -61,8 +62,7 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
         throw new ProblemError("session_not_found", `there is no session ${id}`);
       }
       const { shell, isNew } = await shells.open({
-        ...(id === undefined ? {} : { id }),
-        ...(cwd === undefined ? {} : { cwd }),
+        ...defined({ id, cwd }),
         size: { cols, rows },
         isRestart: true,
       });

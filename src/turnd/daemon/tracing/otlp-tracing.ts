@@ -19,6 +19,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
+import { defined } from "../../../kit/defined.ts";
 import type { TracedTurn, TurnTracer } from "../turns/lifecycle/tracer.ts";
 import type { OtlpProtocol } from "./otel-variables.ts";
 import { createFaultLog, listenToSdk } from "./span-faults.ts";
@@ -91,7 +92,7 @@ export async function createOtlpTracing({ protocol, version, logger }: OtlpTraci
         return {
           trace_id: own.traceId,
           traceparent: `00-${own.traceId}-${own.spanId}-${own.traceFlags.toString(16).padStart(2, "0")}`,
-          span: { id: own.spanId, ...(parent === undefined ? {} : { parent_id: parent.spanId }) },
+          span: { id: own.spanId, ...defined({ parent_id: parent?.spanId }) },
         };
       },
       admitted(turn, receivedAt) {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../kit/defined.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import type { TracedEnd, TracedTurn } from "../turns/lifecycle/tracer.ts";
 
@@ -55,16 +56,18 @@ function describeTurn(turn: TracedTurn): SpanFacts["attributes"] {
     "turnd.request.id": turn.request_id,
     "turnd.mode": turn.mode,
     "turnd.replay": turn.replay !== undefined,
-    ...(turn.cli_name === undefined ? {} : { "turnd.cli.name": turn.cli_name }),
-    ...(turn.cli_version === undefined ? {} : { "turnd.cli.version": turn.cli_version }),
-    ...(turn.model === undefined ? {} : { "gen_ai.request.model": turn.model }),
+    ...defined({
+      "turnd.cli.name": turn.cli_name,
+      "turnd.cli.version": turn.cli_version,
+      "gen_ai.request.model": turn.model,
+    }),
   };
 }
 
 function describeEnd({ status, failure, counts, usage }: TracedEnd["data"]): SpanFacts["attributes"] {
   return {
     "turnd.status": status,
-    ...(failure === undefined ? {} : { "error.type": failure.code }),
+    ...defined({ "error.type": failure?.code }),
     "turnd.events": counts.events,
     "turnd.tools": counts.tools,
     "turnd.retries": counts.retries,
@@ -119,8 +122,7 @@ function toolSpan(data: z.infer<typeof ToolEvent>["data"], startedMs: number | u
     attributes: {
       "gen_ai.tool.name": name,
       "turnd.tool.kind": data.kind,
-      ...(data.status === undefined ? {} : { "turnd.tool.status": data.status }),
-      ...(data.exit_code === undefined ? {} : { "turnd.tool.exit_code": data.exit_code }),
+      ...defined({ "turnd.tool.status": data.status, "turnd.tool.exit_code": data.exit_code }),
     },
     error: data.status === "completed" ? undefined : data.status,
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { ProblemError, type Session, type TurnSnapshot } from "../../protocol/index.ts";
 import type { SessionFile } from "../sessions/session-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
@@ -81,14 +82,16 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
       executor: session.executor,
       workspace: session.workspace,
       permissions: session.permissions,
-      ...(session.mcp_servers === undefined ? {} : { mcp_servers: session.mcp_servers }),
-      ...(session.instructions === undefined ? {} : { instructions: session.instructions }),
-      ...(session.metadata === undefined ? {} : { metadata: session.metadata }),
-      ...(session.native_session_id === undefined ? {} : { native_session_id: session.native_session_id }),
+      ...defined({
+        mcp_servers: session.mcp_servers,
+        instructions: session.instructions,
+        metadata: session.metadata,
+        native_session_id: session.native_session_id,
+      }),
       created_at: session.created_at,
       turns: [...store.turnIds(session.session_id, MAX_TURN_IDS)],
       turn_count: store.countOfSession(session.session_id),
-      ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
+      ...defined({ running_turn: running?.file.turn_id }),
     };
   }
 

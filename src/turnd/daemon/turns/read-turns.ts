@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { defined } from "../../../kit/defined.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
@@ -86,10 +87,7 @@ export function createTurnReads(parts: ReadParts): TurnReads {
         turn_id: turnId,
         text: secrets.redactorOf(file.session_id)(text),
         images: file.images.length,
-        ...(agent === undefined ? {} : { agent }),
-        ...(effort === undefined ? {} : { effort }),
-        ...(permissions === undefined ? {} : { permissions }),
-        ...(diff === undefined ? {} : { diff }),
+        ...defined({ agent, effort, permissions, diff }),
         ...(notShown.length === 0 ? {} : { not_shown: notShown }),
       };
     },
@@ -112,12 +110,12 @@ export function createTurnReads(parts: ReadParts): TurnReads {
     listTurns({ cursor, ...page }) {
       const before = cursor === undefined ? undefined : readTurnCursor(cursor);
       const { turns, next } = store.page({ ...page, before });
-      return { turns: turns.map(snapshot), ...(next === undefined ? {} : { next_cursor: writeTurnCursor(next) }) };
+      return { turns: turns.map(snapshot), ...defined({ next_cursor: next && writeTurnCursor(next) }) };
     },
     endOfEvents(sessionId) {
       const lastSeqs = new Map(store.liveOfSession(sessionId).map(({ file, tail }) => [file.turn_id, tail.lastSeq()]));
       const [newestTurnId] = store.turnIds(sessionId, 1);
-      return { lastSeqs, ...(newestTurnId === undefined ? {} : { newestTurnId }) };
+      return { lastSeqs, ...defined({ newestTurnId }) };
     },
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
@@ -164,7 +162,7 @@ export function createTurnReads(parts: ReadParts): TurnReads {
       const shown = page.filter(({ session_id: id }) => store.isSessionTrusted(id));
       const last = found.length > limit ? page.at(-1) : undefined;
       const next = last && writeSessionPageCursor({ createdAt: last.created_at, sessionId: last.session_id });
-      return { sessions: shown.map(toSession), ...(next === undefined ? {} : { next_cursor: next }) };
+      return { sessions: shown.map(toSession), ...defined({ next_cursor: next }) };
     },
     getSession: (sessionId) => toSession(findSession(sessionId)),
   };

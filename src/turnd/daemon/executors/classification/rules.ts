@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Fact, FailureRule, Basis, DescribedRule, FailureDraft } from "../contract/failures.ts";
 import type { Evidence, TriedRule } from "../../../protocol/index.ts";
 import type { Outcome } from "../contract/translator.ts";
@@ -27,7 +28,7 @@ export function decideFailure(
       return {
         code: rule.code,
         message: typeof rule.message === "string" ? rule.message : rule.message(fact),
-        ...(remedy === undefined ? {} : { remedy }),
+        ...defined({ remedy }),
         evidence: [toEvidence(fact)],
         isProven: rule.isProven ?? true,
         rule: rule.id,
@@ -99,7 +100,7 @@ export function toExitFacts(exit: Outcome["exit"], where: string): Fact[] {
 export function toEvidence(fact: Pick<Fact, "source" | "line" | "text" | "words">): Evidence {
   const whole = fact.words ?? fact.text;
   const text = whole.length > MAX_EVIDENCE_CHARACTERS ? `${whole.slice(0, MAX_EVIDENCE_CHARACTERS)}…` : whole;
-  return { source: fact.source, ...(fact.line === undefined ? {} : { line: fact.line }), text };
+  return { source: fact.source, ...defined({ line: fact.line }), text };
 }
 
 function matches(rule: FailureRule, fact: Fact): boolean {

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { RunAs } from "../run-as.ts";
 import { runTask } from "../run-tool.ts";
 import type { Helper } from "../starter/starter.ts";
@@ -68,7 +69,7 @@ export async function changeHome(
 ): Promise<string[]> {
   const input = Buffer.concat(commands.map(encode));
   const { runAs, starter } = writer;
-  const limits = { timeoutMs: TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
+  const limits = { timeoutMs: TIMEOUT_MS, ...defined({ signal }) };
   const result =
     (await starter?.ask(["home", `${runAs.uid}`, `${runAs.gid}`, home, input], limits)) ??
     (await runTask(["home", home], { runAs, input, ...limits }));

@@ -1,4 +1,5 @@
 import { basename, dirname } from "node:path";
+import { defined } from "../../../../kit/defined.ts";
 import type { RunAs } from "../run-as.ts";
 import type { Helper } from "../starter/starter.ts";
 import { startTimeLimit } from "../time-limit.ts";
@@ -64,7 +65,7 @@ export async function removeOwnDirectory(path: string, removal: OwnRemoval): Pro
     task: "remove",
     limitMs,
     ...(isEmpty ? {} : { options: ["recursive"] }),
-    ...(signal === undefined ? {} : { signal }),
+    ...defined({ signal }),
   });
   if (said === "removed" || /^error (workspace )?ENOENT$/.test(said)) return;
   throw failed(path, "removed", said, runAs);

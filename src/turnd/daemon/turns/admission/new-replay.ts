@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import { ProblemError, type ReplayRequest, type TimelineEntry } from "../../../protocol/index.ts";
 import { bytesOf } from "../../replay/pieces.ts";
 import { hasRun } from "../../replay/recording.ts";
@@ -59,16 +60,16 @@ export function draftReplay({
       ...(made.trace === undefined ? recordedTrace(turn) : {}),
       executor: turn.executor,
       mode: turn.mode ?? "execute",
-      ...(turn.model === undefined ? {} : { model: turn.model }),
-      ...(turn.cli_name === undefined ? {} : { cli_name: turn.cli_name }),
-      ...(turn.cli_version === undefined ? {} : { cli_version: turn.cli_version }),
+      ...defined({ model: turn.model, cli_name: turn.cli_name, cli_version: turn.cli_version }),
       ...(turn.args === undefined ? {} : { args: [...turn.args] }),
       requested_session: requested ?? null,
-      ...(turn.output_alone === undefined ? {} : { output_alone: turn.output_alone }),
-      ...(turn.usage_before === undefined ? {} : { usage_before: turn.usage_before }),
-      ...(turn.provider_fault === undefined ? {} : { provider_fault: turn.provider_fault }),
-      ...(turn.degraded === undefined ? {} : { degraded: { ...turn.degraded, set_aside: [] } }),
-      ...(turn.halted === undefined ? {} : { halted: turn.halted }),
+      ...defined({
+        output_alone: turn.output_alone,
+        usage_before: turn.usage_before,
+        provider_fault: turn.provider_fault,
+      }),
+      ...defined({ degraded: turn.degraded && { ...turn.degraded, set_aside: [] } }),
+      ...defined({ halted: turn.halted }),
       queue_policy: "enqueue",
       resume_policy: "continue",
       timeout_ms: 0,
@@ -95,7 +96,7 @@ export function draftReplay({
 }
 
 function recordedTrace({ trace_id, traceparent }: ReplayRequest["recording"]["turn"]): Partial<TurnTrace> {
-  return { ...(trace_id === undefined ? {} : { trace_id }), ...(traceparent === undefined ? {} : { traceparent }) };
+  return defined({ trace_id, traceparent });
 }
 
 function checkLines(timeline: readonly TimelineEntry[], lines: Readonly<Record<"stdout" | "stderr", number>>): void {

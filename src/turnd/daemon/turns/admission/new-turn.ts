@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { defined } from "../../../../kit/defined.ts";
 import type { CliName, TurnRequest } from "../../../protocol/index.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnTrace } from "../lifecycle/tracer.ts";
@@ -41,7 +42,7 @@ export function beginTurnFile(
     request_id: requestId ?? turnId,
     request_hash: hash,
     session_id: sessionId,
-    ...(metadata === undefined ? {} : { metadata }),
+    ...defined({ metadata }),
     ...trace,
     created_at: createdAt,
     order,
@@ -65,20 +66,20 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits,
     ...beginTurnFile(made, request),
     executor,
     mode: request.mode,
-    ...(request.model === undefined ? {} : { model: request.model }),
-    ...(request.agent === undefined ? {} : { agent: request.agent }),
-    ...(request.effort === undefined ? {} : { effort: request.effort }),
+    ...defined({ model: request.model, agent: request.agent, effort: request.effort }),
     queue_policy: request.queue_policy,
     resume_policy: request.resume_policy,
     timeout_ms: request.timeout_ms ?? limits.turnTimeoutMs,
     idle_timeout_ms: request.idle_timeout_ms ?? limits.idleTimeoutMs,
-    ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+    ...defined({ output_schema: request.output_schema }),
     input_excerpt: excerptOf(prompt),
     images: images.map((image) => image.name),
     workspace,
-    ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
-    ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
-    ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
+    ...defined({
+      permissions: request.permissions,
+      mcp_servers: request.mcp_servers,
+      instructions: request.instructions,
+    }),
     ...((request.diff ?? hasDiff) ? { diff: true } : {}),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };

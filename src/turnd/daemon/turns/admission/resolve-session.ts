@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { defined } from "../../../../kit/defined.ts";
 import { ProblemError, type ReplayRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { SessionFile } from "../../sessions/session-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
@@ -65,7 +66,7 @@ export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorksp
       return existing;
     }
     if (executor === undefined) throw sessionNotFound(sessionId);
-    const id = sessionId === undefined ? {} : { session_id: sessionId };
+    const id = defined({ session_id: sessionId });
     return make({ executor, permissions: {}, workspace: request.workspace, ...id }, workspace);
   }
 
@@ -74,7 +75,7 @@ export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorksp
     const existing = findExisting(sessionId);
     if (existing === undefined) {
       const { workspace } = parts;
-      const id = sessionId === undefined ? {} : { session_id: sessionId };
+      const id = defined({ session_id: sessionId });
       return make({ executor: "replay", permissions: {}, workspace, ...id }, workspace);
     }
     if (existing.executor === "replay") return existing;
@@ -105,9 +106,7 @@ export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorksp
       workspace: own ?? workspace,
       ...(own === undefined ? {} : { own_workspace: true }),
       permissions: request.permissions,
-      ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
-      ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
-      ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+      ...defined({ mcp_servers: request.mcp_servers, instructions: request.instructions, metadata: request.metadata }),
       created_at: parts.now().toISOString(),
     };
     try {

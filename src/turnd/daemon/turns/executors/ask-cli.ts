@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { defined } from "../../../../kit/defined.ts";
 import type { CliFeatures, FeatureQuestion } from "../../executors/contract/cli-features.ts";
 import type { SandboxFault } from "../../executors/contract/sandbox-check.ts";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
@@ -61,7 +62,7 @@ export function createLocate(options: AskOptions): SharedAnswer<Located> {
 export async function findCli({ executor, cliName, explicitBinary, env }: AskOptions): Promise<FoundProgram> {
   const found = await findProgram({
     name: cliName,
-    ...(explicitBinary === undefined ? {} : { explicit: explicitBinary }),
+    ...defined({ explicit: explicitBinary }),
     searchPath: env["PATH"] ?? "",
     native: executor.nativeBinaries(cliName),
   });
@@ -94,8 +95,7 @@ async function askVersion(
       ok: true,
       path,
       version,
-      ...(warning === undefined ? {} : { warning }),
-      ...(guard === undefined ? {} : { guard }),
+      ...defined({ warning, guard }),
     };
   }
   const printed = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
@@ -130,7 +130,7 @@ async function askFeatures(
   const result = await askCli(options, command, { timeoutMs: VERSION_TIMEOUT_MS, signal });
   if (result.code === null) return undefined;
   const features = result.code === 0 ? question.read(result.stdout) : undefined;
-  return features === undefined ? {} : { features };
+  return defined({ features });
 }
 
 /** Tries the sandbox of the CLI. */

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import { ExecutorInfo, type Mode, type Permissions } from "../../../protocol/index.ts";
 import { createDriftBook, type DriftBook } from "../../executors/drift/drift.ts";
 import type { Configuration } from "../../executors/contract/configuration.ts";
@@ -122,12 +123,12 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       id: executor.id,
       name: cliName,
       available: obstacle === undefined,
-      ...(obstacle === undefined ? {} : { unavailable: { code: obstacle.code, message: toMessage(obstacle) } }),
+      ...defined({ unavailable: obstacle && { code: obstacle.code, message: toMessage(obstacle) } }),
       ...(located.ok ? { binary: located.path, version: located.version } : {}),
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
       ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await sandboxAnswer(signal).catch(toUnknown)) } : {}),
-      ...(state === undefined ? {} : { provider: describeProvider(state) }),
+      ...defined({ provider: state && describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings, ...(located.ok && located.warning !== undefined ? [located.warning] : [])],
       drift: drift.report(),

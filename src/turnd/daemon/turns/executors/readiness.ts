@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import { ProblemError, type Readiness, type SandboxInfo } from "../../../protocol/index.ts";
 import { MIB, type GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { RunAs } from "../../process/run-as.ts";
@@ -90,7 +91,7 @@ export async function checkReadiness(
     ...executors.map(({ id, available, unavailable }) => ({
       name: id,
       ok: available,
-      ...(unavailable === undefined ? {} : { message: unavailable.message }),
+      ...defined({ message: unavailable?.message }),
     })),
   ];
   const required = checks.filter(({ name }) => ["state", "workspace", PROCESSES].includes(name));

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import PQueue from "p-queue";
+import { defined } from "../../../../kit/defined.ts";
 import { ProblemError } from "../../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
@@ -51,7 +52,7 @@ export async function checkWorkspace(
   const look = await known?.look(resolved).catch(() => undefined);
   if (look !== undefined && known?.isUsable(resolved, look) === true) return resolved;
   // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
-  const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
+  const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...defined({ signal }) };
   const usable = await checks
     .add(
       async () =>

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Input } from "./inputs.ts";
 import type { Life } from "./life.ts";
 import type { TurnFile } from "./turn-file.ts";
@@ -35,7 +36,7 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
       return {
         ...rest,
         ...(input.endedBy === (file.ended_by ?? null) ? {} : { ended_by: input.endedBy }),
-        ...(input.halted === undefined ? {} : { halted: input.halted }),
+        ...defined({ halted: input.halted }),
       };
     }
     default:

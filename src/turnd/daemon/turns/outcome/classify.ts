@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import type { Ending } from "../../executors/contract/translator.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
@@ -130,20 +131,18 @@ function fromProof(proof: Ending["proof"]): Candidate {
     rule: "completed",
     on: "record",
     verdict: "completed",
-    ...(seenIn === undefined ? {} : { seenIn }),
-    ...(evidence === undefined ? {} : { evidence }),
+    ...defined({ seenIn, evidence }),
   };
 }
 
 function fromDraft(draft: FailureDraft, applies = true): Candidate {
   const { rule, on, code, seenIn, evidence } = draft;
-  const described = { rule, on, verdict: code, ...(seenIn === undefined ? {} : { seenIn }), draft };
+  const described = { rule, on, verdict: code, ...defined({ seenIn }), draft };
   return applies ? { ...described, evidence } : described;
 }
 
 function usageOf(ending: Ending | undefined): { usage?: TurnEndedData["usage"]; cost_usd?: number } {
   return {
-    ...(ending?.usage === undefined ? {} : { usage: ending.usage }),
-    ...(ending?.costUsd === undefined ? {} : { cost_usd: ending.costUsd }),
+    ...defined({ usage: ending?.usage, cost_usd: ending?.costUsd }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Decision, Evidence, TriedRule, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import { tryRules } from "../../executors/classification/rules.ts";
 import { decide, listCandidates, type Candidate, type TurnFacts } from "./classify.ts";
@@ -34,7 +35,7 @@ export function keepLogged(logged: TurnEndedData, shown: Decision | undefined): 
   return {
     ...decided,
     evidence: [...evidence],
-    tried: [{ ...decided, outcome: "won", ...(first === undefined ? {} : { evidence: first }) }, ...others],
+    tried: [{ ...decided, outcome: "won", ...defined({ evidence: first }) }, ...others],
   };
 }
 
@@ -51,7 +52,7 @@ export function explainTurn(facts: TurnFacts): Decision {
     rule,
     verdict: verdict ?? "unknown",
     on,
-    ...(seenIn === undefined ? {} : { seen_in: seenIn }),
+    ...defined({ seen_in: seenIn }),
     evidence: [...evidence],
     tried: rows.map((row, index) => (index === first ? { ...row, outcome: "won" } : row)),
   };
@@ -66,11 +67,10 @@ function toRows({ rule, on, verdict, seenIn, evidence, draft }: Candidate): read
     ...table,
     {
       rule,
-      ...(verdict === undefined ? {} : { verdict }),
+      ...defined({ verdict }),
       on,
       outcome: evidence === undefined ? "no_match" : "outranked",
-      ...(seenIn === undefined ? {} : { seen_in: seenIn }),
-      ...(first === undefined ? {} : { evidence: first }),
+      ...defined({ seen_in: seenIn, evidence: first }),
     },
   ];
 }

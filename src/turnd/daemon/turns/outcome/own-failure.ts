@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { FailureCode } from "../../../protocol/index.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { ResourcesExhaustedError } from "../../process/exhausted.ts";
@@ -39,7 +40,7 @@ export function ownFailure(code: FailureCode, message: string, remedy?: string):
   return {
     code,
     message,
-    ...(remedy === undefined ? {} : { remedy }),
+    ...defined({ remedy }),
     evidence: [{ source: "turnd", text: message }],
     isProven: true,
     rule: `turnd/${code}`,

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../../../kit/defined.ts";
 import { Decision, type TurnEndedData, type TurnResult } from "../../../protocol/index.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
@@ -29,7 +30,7 @@ export function toResult({ file }: Turn, { data, at }: TurnEnd, decision: Decisi
     request_id: file.request_id,
     session_id: file.session_id,
     executor: executorNameOf(file),
-    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
+    ...defined({ metadata: file.metadata }),
     ended_at: at,
     ...data,
     decision,

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Ending } from "../../executors/contract/translator.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { GroupError } from "../../process/cgroup/cgroup.ts";
@@ -54,7 +55,7 @@ export async function saveOwnPart(turn: Turn, { halt, endedBy }: TurnFacts): Pro
 }
 
 function toHalted({ code, message, remedy }: NonNullable<TurnFacts["halt"]>): NonNullable<TurnFile["halted"]> {
-  return { code, message, ...(remedy === undefined ? {} : { remedy }) };
+  return { code, message, ...defined({ remedy }) };
 }
 
 /** The end of a turn whose process never ran. */
@@ -62,7 +63,7 @@ export function neverRan({ life, file }: Turn, failure: FailureDraft | undefined
   return {
     facts: {
       endedBy: life.stopReason ?? null,
-      ...(failure === undefined ? {} : { halt: failure }),
+      ...defined({ halt: failure }),
       exit: null,
       isDegraded: file.degraded !== undefined,
     },

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { CliName } from "../../../protocol/index.ts";
 import { readJsonLine } from "../../executors/contract/json-line.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
@@ -93,7 +94,7 @@ function createIdentifier({ name, executors, advice }: IdentifyOptions): Identif
         throw new RecordingError(name, `cannot tell whose output it is: ${found}; ${advice}`);
       }
       const [printedLike] = forms.size === 1 ? forms : [];
-      return { executor: first[0].id, ...(printedLike === undefined ? {} : { printedLike }) };
+      return { executor: first[0].id, ...defined({ printedLike }) };
     },
   };
 }

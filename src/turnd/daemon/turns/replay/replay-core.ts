@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Exit, TimelineEntry } from "../../../protocol/index.ts";
 import type { NewEvent } from "../../event-log/sequence.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
@@ -53,10 +54,9 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
   const { cut } = options;
   const halted =
     turn.halted === undefined ? undefined : ownFailure(turn.halted.code, turn.halted.message, turn.halted.remedy);
-  const halts = (halt: TurnFacts["halt"]) => (halt === undefined ? {} : { halt });
   if (!hasRun(turn)) {
     const { endedBy } = await options.outcome();
-    return { facts: { endedBy, ...halts(halted), exit: null, isDegraded: turn.degraded !== undefined } };
+    return { facts: { endedBy, ...defined({ halt: halted }), exit: null, isDegraded: turn.degraded !== undefined } };
   }
 
   await options.emitDaemonEvents([describeStart(recording, options.executor)]);
@@ -65,9 +65,7 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
   const consumed = await consumeOutput({
     translator: options.executor.createTranslator({
       requestedSession: turn.requested_session,
-      ...(turn.cli_version === undefined ? {} : { cliVersion: turn.cli_version }),
-      ...(turn.usage_before === undefined ? {} : { usageBefore: turn.usage_before }),
-      ...(options.drift === undefined ? {} : { drift: options.drift }),
+      ...defined({ cliVersion: turn.cli_version, usageBefore: turn.usage_before, drift: options.drift }),
     }),
     output: () =>
       passUntil(
@@ -101,11 +99,10 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
       ending: isExitUnrecorded ? withoutExit(consumed.ending) : consumed.ending,
       ...(isExitUnrecorded ? { isExitUnrecorded } : {}),
       // What turnd once decided belongs to the end of the recording, which a replay that was cut has not come to.
-      ...halts(cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt)),
+      ...defined({ halt: cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt) }),
       exit,
       isDegraded: turn.degraded !== undefined || isLost,
-      ...(consumed.lastSeen === undefined ? {} : { lastSeen: consumed.lastSeen }),
-      ...(turn.provider_fault === undefined ? {} : { providerFault: turn.provider_fault }),
+      ...defined({ lastSeen: consumed.lastSeen, providerFault: turn.provider_fault }),
     },
     consumed,
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { Decision, TurnEndedData } from "../../../protocol/index.ts";
 import { createSequence, type NewEvent } from "../../event-log/sequence.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
@@ -43,7 +44,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const startedAt = options.now();
   const sequence = createSequence({
     ...(options.ids ?? idsOf(recording)),
-    ...(options.name === undefined ? {} : { recording: options.name }),
+    ...defined({ recording: options.name }),
     executor: turn.executor,
     now: () => options.now().toISOString(),
     redact: options.redact,
@@ -57,7 +58,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
 
   const { facts, consumed } = await runReplayCore(recording, {
     executor: options.executor,
-    ...(options.drift === undefined ? {} : { drift: options.drift }),
+    ...defined({ drift: options.drift }),
     maxLineBytes: options.maxLineBytes,
     timeline: options.keepsOrder && timeline !== undefined ? inRuns(timeline()) : undefined,
     finished: AbortSignal.abort(),

@@ -173,7 +173,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
         stderrPath: `${turn.directory}/stderr.log`,
         maxLineBytes: limits.maxLineBytes,
         maxBytes: limits.maxOutputBytes,
-        ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
+        ...defined({ taken: options.taken && joinRuns(options.taken) }),
         finished: finished.signal,
         abandoned: output.abandoned,
         hasMore,

@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import { TurnEvent } from "../../../protocol/index.ts";
 import { MASK, type Redact } from "../../event-log/redact.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
@@ -66,9 +67,7 @@ export function createToolLedger(redact: Redact): ToolLedger {
         tool_call_id: id,
         name,
         kind,
-        ...(title === undefined ? {} : { title }),
-        ...(input === undefined ? {} : { input }),
-        ...(locations === undefined ? {} : { locations }),
+        ...defined({ title, input, locations }),
       };
       return [{ type: "tool.started", data: call, ...(event.native && { native: event.native }) }, event];
     },

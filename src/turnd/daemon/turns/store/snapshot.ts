@@ -1,3 +1,4 @@
+import { defined } from "../../../../kit/defined.ts";
 import type { ExecutorName, TurnAdmission, TurnSnapshot } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
@@ -28,12 +29,11 @@ export function toSnapshot(turn: ListedTurn, queuePosition: number, redact: Reda
     executor: executorNameOf(file),
     mode: file.mode,
     workspace: file.workspace,
-    ...(file.model === undefined ? {} : { model: file.model }),
+    ...defined({ model: file.model }),
     ...(file.input_excerpt === undefined ? {} : { input_excerpt: redact(file.input_excerpt) }),
-    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
+    ...defined({ metadata: file.metadata }),
     created_at: file.created_at,
-    ...(file.started_at === undefined ? {} : { started_at: file.started_at }),
-    ...(turn.endedAt === undefined ? {} : { ended_at: turn.endedAt }),
+    ...defined({ started_at: file.started_at, ended_at: turn.endedAt }),
     last_seq: turn.tail.lastSeq(),
     ...(running === undefined
       ? {}

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { defined } from "../../../../kit/defined.ts";
 import { createTail } from "../../event-log/tail.ts";
 import type { TurnRow } from "../../state-index/rows.ts";
 import type { StateIndex, TurnPage } from "../../state-index/state-index.ts";
@@ -189,7 +190,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
         .toReversed(),
     page: (page) => readPage({ index, live: () => live.values(), toListed }, page),
     nextOfSession(sessionId, after) {
-      const rows = index.turnsOfSession(sessionId, { limit: 1, ...(after === undefined ? {} : { after }) });
+      const rows = index.turnsOfSession(sessionId, { limit: 1, ...defined({ after }) });
       return toTurn(rows[0]);
     },
     earlierDirectories: (sessionId, order) =>

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
@@ -118,7 +119,7 @@ function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeI
   const config = requested === undefined ? details.config : addModel(details.config, requested);
   const own = instructions === undefined ? config : addInstructions(config, `${home}/${instructionsPath(cliName)}`);
   const tightened = tightenConfig(addServers(own, mcpServers), permissions, mode);
-  return quietConfig(tightened, { permissions, mode, ...(requested === undefined ? {} : { requested }) });
+  return quietConfig(tightened, { permissions, mode, ...defined({ requested }) });
 }
 
 function toFile(path: string, content: Record<string, unknown>): ConfigFile {

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { Mode, Permissions } from "../../../../protocol/index.ts";
 import { CliAConfig } from "./details.ts";
 
@@ -60,7 +61,7 @@ export function tightenConfig(config: CliAConfig, permissions: Permissions, mode
 export function listDenied(permissions: Permissions, mode: Mode): string[] {
   // The `plan` agent stops edits but not commands that write, and a configuration that allows all overrides even that.
   const edit = mode === "execute" ? permissions.edit : "deny";
-  const keys = Object.entries({ ...permissions, ...(edit === undefined ? {} : { edit }) })
+  const keys = Object.entries({ ...permissions, ...defined({ edit }) })
     .filter(([, action]) => action === "deny")
     .flatMap(([key]) => (isPermission(key) ? DENIED[key] : []));
   return [...new Set(keys)];

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/configuration.ts";
 import { isBundled, notBundled } from "./bundled.ts";
 import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
@@ -76,8 +77,7 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
         given.has(key) ? "CLI_A_JSON" : "turnd",
       ).settings,
       secrets: [...new Set([...shown.secrets, ...passed.flatMap(([name, value]) => secretsOf(name, value))])],
-      ...(model === undefined ? {} : { model }),
-      ...(fault === undefined ? {} : { fault }),
+      ...defined({ model, fault }),
       details,
     },
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { readAnswerBody, type AnswerBody } from "../../providers/answer-body.ts";
 import type { Fact } from "../../contract/failures.ts";
 import type { Cause, ModelError } from "../records/log-line.ts";
@@ -56,8 +57,7 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
     name: ERROR_IN_STREAM,
     text: sentence,
     words: message,
-    ...(status === undefined ? {} : { status }),
-    ...(codes === undefined ? {} : { code: codes }),
+    ...defined({ status, code: codes }),
   };
 }
 
@@ -68,8 +68,7 @@ export function toCauseFact({ name, message, raisedIn }: Cause, line: number): F
     source: "stderr",
     line,
     text: message.slice(0, MAX_CAUSE_CHARACTERS),
-    ...(name === undefined ? {} : { name }),
-    ...(raisedIn === undefined ? {} : { code: raisedIn }),
+    ...defined({ name, code: raisedIn }),
   };
 }
 
@@ -109,8 +108,7 @@ function describe(
     text: [message, ...missing].filter((part) => part !== "").join(": "),
     // The parts stand apart in the line.
     words: [...parts, ...missing].join(" … "),
-    ...(known === undefined ? {} : { status: known }),
-    ...(codes === undefined ? {} : { code: codes }),
+    ...defined({ status: known, code: codes }),
   };
 }
 

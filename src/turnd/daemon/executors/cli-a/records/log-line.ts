@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import { ResponseHeaders } from "./record.ts";
 
 /** A failed request to the model, in the words of the library that made it. */
@@ -130,7 +131,7 @@ function readCause(pairs: ReadonlyMap<string, string>): LogLine {
   const [ref, error] = [pairs.get("ref"), pairs.get("error")];
   if (ref === undefined || error === undefined) return OTHER;
   const raisedIn = /\n +at ([A-Z][\w.]*) \(/.exec(pairs.get("cause") ?? "")?.[1];
-  return { kind: "cause", ref, ...splitName(error), ...(raisedIn === undefined ? {} : { raisedIn }) };
+  return { kind: "cause", ref, ...splitName(error), ...defined({ raisedIn }) };
 }
 
 /** An error as text: its name, a code of the runtime's perhaps, and its words. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import type { RecordSign } from "../../contract/record-sign.ts";
 
 /** What all its records have, in every measured version. Source: docs/contracts/cli-a.md §1. */
@@ -19,7 +20,7 @@ export function recogniseRecord(record: unknown): RecordSign | undefined {
   const read = Envelope.safeParse(record);
   if (!read.success) return undefined;
   const printedLike = readForm(read.data.part);
-  return { session: read.data.sessionID, ...(printedLike === undefined ? {} : { printedLike }) };
+  return { session: read.data.sessionID, ...defined({ printedLike }) };
 }
 
 function readForm(part: object | undefined): string | undefined {

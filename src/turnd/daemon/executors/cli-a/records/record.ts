@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import { readJsonLine } from "../../contract/json-line.ts";
 
 /** Numbers the CLI may leave out or print as null (1.3.2 turns NaN into it). */
@@ -135,8 +136,7 @@ export function readRecord(line: string): ReadLine {
   return {
     kind: "unknown",
     reason: type === undefined || TYPES.has(type) ? "bad_shape" : "unknown_type",
-    ...(type === undefined ? {} : { type }),
-    ...(sessionID === undefined ? {} : { sessionID }),
+    ...defined({ type, sessionID }),
     value: read.value,
   };
 }

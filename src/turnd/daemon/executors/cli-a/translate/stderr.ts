@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type { Outcome, OutputLine, RequestSign, TranslatedEvent } from "../../contract/translator.ts";
 import type { Fact } from "../../contract/failures.ts";
@@ -206,8 +207,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
         ...(events.some(isCompaction) && "sessionId" in timed.log
           ? { summarised: { sessionId: timed.log.sessionId, latestMs: timed.latestMs } }
           : {}),
-        ...(session === undefined ? {} : { session }),
-        ...(request === undefined ? {} : { request }),
+        ...defined({ session, request }),
       };
     },
     facts(lastRecordMs, { exit, wasStopped }) {

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { Native, Usage } from "../../../../protocol/index.ts";
 import type { FailureDraft } from "../../contract/failures.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
@@ -65,7 +66,7 @@ export function createStepTracker(): StepTracker {
       const data = {
         index,
         reason,
-        ...(used === undefined ? {} : { usage: used }),
+        ...defined({ usage: used }),
         ...(cost === 0 ? {} : { cost_usd: cost }),
       };
       aimless = AIMLESS.has(reason) && !hasTool ? aimless + 1 : 0;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import type { ToolKind, ToolStatus, TurnEvent } from "../../../../protocol/index.ts";
 import type { CliATool } from "../records/record.ts";
 
@@ -81,7 +82,7 @@ export function toToolCall({ tool, state }: CliATool, id: string): ToolStarted {
     kind: toKind(tool),
     ...(title === "" ? {} : { title }),
     input: state.input,
-    ...(at === undefined ? {} : { locations: [{ path: at, ...(offset === undefined ? {} : { line: offset }) }] }),
+    ...(at === undefined ? {} : { locations: [{ path: at, ...defined({ line: offset }) }] }),
   };
 }
 
@@ -100,9 +101,9 @@ export function toToolEnd({ tool, state }: CliATool): Omit<ToolEnded, keyof Tool
   return {
     status: invalid === undefined && (metadata.exit ?? 0) === 0 ? "completed" : "failed",
     output: { text: state.output, bytes: Buffer.byteLength(state.output), truncated: metadata.truncated ?? false },
-    ...(metadata.exit === undefined ? {} : { exit_code: metadata.exit }),
+    ...defined({ exit_code: metadata.exit }),
     ...(changes.length === 0 ? {} : { changes }),
-    ...(invalid === undefined ? {} : { error: invalid }),
+    ...defined({ error: invalid }),
     ...common,
   };
 }
@@ -115,7 +116,7 @@ export function toPlan({ tool, state }: CliATool): PlanEntries | undefined {
   return read.data?.todos.map(({ content, status, priority }) => ({
     content,
     status,
-    ...(priority === undefined ? {} : { priority }),
+    ...defined({ priority }),
   }));
 }
 
@@ -211,5 +212,5 @@ function toChanges(tool: string, input: unknown, metadata: z.infer<typeof Metada
 }
 
 function toChange(path: string, change: Change["change"], diff: string | undefined): Change {
-  return { path, change, ...(diff === undefined ? {} : { diff }) };
+  return { path, change, ...defined({ diff }) };
 }

@@ -204,7 +204,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       ...(record.type === "step_finish" || record.type === "step_start"
         ? { isToolFree: true, ...defined({ printedAt: timeOf(record) }) }
         : {}),
-      ...(halt === undefined ? {} : { halt }),
+      ...defined({ halt }),
     };
   }
 
@@ -212,7 +212,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     line: OutputLine,
     read: { reason: "not_json" | "unknown_type" | "bad_shape"; type?: string; sessionID?: string },
   ): Translation {
-    const native: Native = { line: line.number, ...(read.type === undefined ? {} : { type: read.type }) };
+    const native: Native = { line: line.number, ...defined({ type: read.type }) };
     const admitted = read.sessionID === undefined ? [] : admit(read.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     const text = stripEscapes(line.text);
@@ -295,7 +295,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
         output,
         nativeSessionId: session.id(),
         isResumed: session.isResumed(),
-        ...(usage === undefined ? {} : { usage }),
+        ...defined({ usage }),
         ...(costUsd === 0 ? {} : { costUsd }),
         ...explain(outcome),
       };

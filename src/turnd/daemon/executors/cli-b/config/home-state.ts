@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { KeptDirectory, LineRule } from "../../contract/home-state.ts";
 import type { CliBDetails } from "./details.ts";
 
@@ -105,7 +106,7 @@ export function listHistoryRules(agents: boolean): LineRule[] {
     path: "payload",
     names: [...names, ...kept],
     dropped: DROPPED,
-    ...(set === undefined ? {} : { set }),
+    ...defined({ set }),
   });
   return [
     rule("session_meta", SESSION_META, version),

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { McpServer, McpServers } from "../../../../protocol/index.ts";
 import { asTable, type TomlTable } from "./toml.ts";
 
@@ -26,7 +27,7 @@ function toEntry(server: McpServer, userHome: string | undefined): TomlTable {
       return {
         command: server.command,
         args: server.args ?? [],
-        env: { ...(userHome === undefined ? {} : { HOME: userHome }), ...server.env },
+        env: { ...defined({ HOME: userHome }), ...server.env },
         ...INHERITED,
         ...APPROVED,
       };

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/configuration.ts";
 import { isOrdinary, secretsIn } from "../../secrets/secret-values.ts";
@@ -72,7 +73,7 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
       ],
       secrets: [...new Set([...shown.secrets, ...Object.entries(passed).flatMap(secretsOf)])],
       ...(typeof table["model"] === "string" ? { model: table["model"] } : {}),
-      ...(fault === undefined ? {} : { fault }),
+      ...defined({ fault }),
       details,
     },
   };

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { readAnswerBody } from "../../providers/answer-body.ts";
 import type { Fact } from "../../contract/failures.ts";
 
@@ -49,7 +50,7 @@ export function toProviderFact(words: string, at: { line: number; hasItems: bool
     text: body?.sentence ?? handedOn ?? message.replace(ADDRESS, "$1"),
     words,
     name: at.hasItems ? AFTER_ITEMS : BEFORE_ITEMS,
-    ...(status === undefined ? {} : { status }),
-    ...(body?.codes === undefined ? {} : { code: body.codes }),
+    ...defined({ status }),
+    ...defined({ code: body?.codes }),
   };
 }

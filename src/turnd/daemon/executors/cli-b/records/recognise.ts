@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../../../../kit/defined.ts";
 import type { RecordSign } from "../../contract/record-sign.ts";
 
 const item = z.object({ id: z.string(), type: z.string() });
@@ -29,7 +30,7 @@ export function recogniseRecord(record: unknown): RecordSign | undefined {
   if (known === undefined) return undefined;
   if (known.type === "thread.started") return { session: known.thread_id, beginsRun: true };
   const printedLike = known.type === "turn.completed" ? readForm(known.usage) : undefined;
-  return printedLike === undefined ? {} : { printedLike };
+  return defined({ printedLike });
 }
 
 /** 0.169.0 counts tokens that were written to a cache; 0.139.0 does not. Source: the recordings, and `turnd probe`. */

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { TurnEvent } from "../../../../protocol/index.ts";
 import type { CliBItem } from "../records/record.ts";
 
@@ -44,7 +45,7 @@ export function toToolCall(item: ToolItem): ToolCall {
         name: `${item.server}.${item.tool}`,
         kind: "mcp",
         title: shorten(`${item.server}: ${item.tool}`),
-        ...(item.arguments === undefined ? {} : { input: item.arguments }),
+        ...defined({ input: item.arguments }),
       };
     case "collab_tool_call":
       return {

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type {
   Ending,
@@ -236,13 +237,12 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
           : { failure: halt };
       const historyLost = history.lost();
       return {
-        ...(historyLost === undefined ? {} : { historyLost }),
+        ...defined({ historyLost }),
         events: tools.interrupt(),
         output,
         nativeSessionId,
         isResumed: halt === undefined && input.requestedSession !== null && nativeSessionId !== null,
-        ...(usage === undefined ? {} : { usage }),
-        ...(lastTotal === undefined ? {} : { usageAfter: lastTotal }),
+        ...defined({ usage, usageAfter: lastTotal }),
         ...explained,
       };
     },
