@@ -1,7 +1,7 @@
 import { mkdtemp, rm, chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withProbeStage } from "../../src/turnd/commands/probe.ts";
-import { lookAtCli } from "../../src/turnd/daemon/probe/look.ts";
+import { lookAtCli } from "../../src/turnd/daemon/probe/probe.ts";
 import type { Baseline } from "../../src/turnd/daemon/probe/observation.ts";
 import { observeScenarios } from "../../src/turnd/daemon/probe/probe.ts";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";

@@ -8,8 +8,8 @@ import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { PROBE as A } from "../../src/turnd/daemon/executors/cli-a/probe-plan.ts";
-import { PROBE as B } from "../../src/turnd/daemon/executors/cli-b/probe-plan.ts";
+import { PROBE as A } from "../../src/turnd/daemon/executors/cli-a/adapter.ts";
+import { PROBE as B } from "../../src/turnd/daemon/executors/cli-b/adapter.ts";
 
 /** Fifty turns of real CLIs, a few at a time. */
 const LIMIT_MS = 600_000;

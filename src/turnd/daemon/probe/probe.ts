@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Executor } from "../executors/contract/executor.ts";
 import { compare, type Change } from "./compare.ts";
-import { lookAtCli } from "./look.ts";
 import { Baseline, observe, type Observation } from "./observation.ts";
 import { playScenario, type ProbeStage } from "./play.ts";
 import { scenariosOf } from "./scenarios.ts";
+import type { ExecutorInfo } from "../../protocol/index.ts";
 
 /** What a probe found out about one CLI. */
 export interface Finding {
@@ -70,4 +71,15 @@ export async function observeScenarios(
     }),
   );
   return Object.fromEntries(observed);
+}
+
+const ASK_AGAIN_MS = 250;
+
+/** What the stage knows of a CLI once it has been asked all: a client of HTTP is answered before that, a probe has time. */
+export async function lookAtCli({ service }: ProbeStage, executor: string): Promise<ExecutorInfo> {
+  for (;;) {
+    const info = await service.getExecutor(executor);
+    if (info.checking !== true) return info;
+    await delay(ASK_AGAIN_MS);
+  }
 }

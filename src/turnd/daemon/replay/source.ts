@@ -1,14 +1,14 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, constants, openSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
+import { Socket } from "node:net";
 import { defined } from "../../../kit/defined.ts";
 import type { CliName, Exit } from "../../protocol/index.ts";
 import { MAX_UNPACKED_BYTES, openBytes } from "./decompress.ts";
 import { extractTar } from "./extract-tar.ts";
 import { extractZip } from "./extract-zip.ts";
 import { openWriter } from "./file-writer.ts";
-import { openNamed } from "./open-named.ts";
 import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
 import { nameFault, RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
@@ -243,4 +243,15 @@ async function isDirectory(path: string): Promise<boolean> {
   } catch (error) {
     throw new RecordingError(path, describeFault(error));
   }
+}
+
+/**
+ * Opens a file that an operator names.
+ *
+ * A named pipe that has no writer yet is waited for as a socket is. A plain open of it would hold a thread of Node's, and with
+ * it the process: not even `process.exit` ends one whose thread waits.
+ */
+async function openNamed(path: string): Promise<Readable> {
+  if (!(await stat(path)).isFIFO()) return createReadStream(path);
+  return new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
 }

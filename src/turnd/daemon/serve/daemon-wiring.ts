@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Logger } from "pino";
 import { defined } from "../../../kit/defined.ts";
 import { describeAddress } from "../../../kit/http/address.ts";
 import { createFileService } from "../files/create-file-service.ts";
@@ -14,10 +15,10 @@ import { startTurnService } from "../turns/create-turn-service.ts";
 import { aliasesOf } from "../turns/executors/executor-names.ts";
 import { VERSION } from "../version.ts";
 import { listenAt } from "./listen.ts";
-import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnParts, TurnPartsOptions } from "./turn-parts.ts";
+import type { Executors } from "../turns/executors/executors.ts";
 
 /** A daemon that serves. */
 export interface Daemon {
@@ -168,4 +169,25 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
 async function readMaxFiles(): Promise<number> {
   const limits = await readFile("/proc/self/limits", "utf8");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+}
+
+/**
+ * Logs which CLI can run turns, as far as configuration and installation show it, and what to set for the others.
+ *
+ * Starts no process: what only the CLI or its provider can show is in `GET /v1/executors` and in `turnd doctor`.
+ */
+async function reportExecutors(executors: Executors, logger: Logger): Promise<void> {
+  const runtimes = [...executors.values()];
+  const faults = await Promise.all(runtimes.map((runtime) => runtime.findStaticFault()));
+  runtimes.forEach(({ executor, cliName }, index) => {
+    const fault = faults[index];
+    const fields = { executor: executor.id, cli: cliName };
+    if (fault === undefined) logger.info(fields, "executor is configured");
+    else logger.warn({ ...fields, code: fault.code, reason: fault.message }, "executor cannot run turns");
+  });
+  if (faults.includes(undefined)) return;
+  logger.warn(
+    "no executor can run turns yet: there is no provider, or no program, as the reasons above say; " +
+      "with `--scripted` turns run without a provider",
+  );
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rm, readFile } from "node:fs/promises";
+import { join, basename } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { defined } from "../../../kit/defined.ts";
 import type { TerminalSize } from "../../protocol/index.ts";
@@ -10,7 +10,6 @@ import { sweepLeftovers } from "../process/keeper/leftovers.ts";
 import { asUser } from "../process/run-as.ts";
 import type { ProcessTree } from "../process/keeper/tree.ts";
 import type { TerminalContext } from "./context.ts";
-import { SHELL, SHELL_MARKER, shellEnvironment } from "./environment.ts";
 
 /** A shell's processes and the two pipes to its terminal. */
 export interface Relay {
@@ -105,4 +104,36 @@ function frame(type: "i" | "r", payload: Uint8Array): Buffer {
 
 function shellsDirectory({ stateDirectory }: TerminalContext): string {
   return join(stateDirectory, "shells");
+}
+
+/** The environment variable that marks every process of a shell. */
+const SHELL_MARKER = "TURND_SHELL_ID";
+
+/** The program of a shell. Not a login shell: that would replace the CLIs' PATH by the one of /etc/profile. */
+const SHELL = "/bin/bash";
+
+/** The whole environment of a shell: the allow-list, the user, and the kind of terminal that the page is. */
+async function shellEnvironment(
+  { baseEnv, homeDirectory, runAs }: TerminalContext,
+  marker: string,
+): Promise<Record<string, string>> {
+  const user = (await findUserName(runAs.uid)) ?? basename(homeDirectory);
+  return {
+    // The page sends UTF-8.
+    ...(baseEnv["LC_ALL"] === undefined ? { LANG: "C.UTF-8" } : {}),
+    ...baseEnv,
+    HOME: homeDirectory,
+    USER: user,
+    LOGNAME: user,
+    SHELL,
+    TERM: "xterm-256color",
+    COLORTERM: "truecolor",
+    [SHELL_MARKER]: marker,
+  };
+}
+
+/** The name of a uid; undefined where /etc/passwd has none. */
+async function findUserName(uid: number): Promise<string | undefined> {
+  const users = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));
+  return users.find((fields) => fields[2] === String(uid))?.[0];
 }

@@ -8,12 +8,26 @@ import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
 import { planHome } from "./config/home.ts";
 import { CODE_GUARD } from "./config/own-code.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
-import { PROBE } from "./probe-plan.ts";
 import { recogniseRecord } from "./records/recognise.ts";
 import { readTime } from "./records/record-time.ts";
 import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
 import { createCliATranslator } from "./translate/translate.ts";
 import { findPackageFault } from "./config/whole-config.ts";
+import type { ProbePlan } from "../contract/probe-plan.ts";
+
+/** How CLI A is probed. It asks a provider that refuses again for ever: the first `retry` shows all there is to see. */
+export const PROBE: ProbePlan = {
+  provider: (modelUrl) => ({
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: modelUrl,
+    CLI_A_API_KEY: "no-key-needed",
+  }),
+  variables: {},
+  loadBaseline: async () => (await import("./probe-baseline.json", { with: { type: "json" } })).default,
+  plays: () => true,
+  cancelAt: { "rate-limit": "retry", quota: "retry", "server-error": "retry", cancel: "step.started" },
+};
 
 const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
 

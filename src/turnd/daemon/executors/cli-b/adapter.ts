@@ -8,11 +8,26 @@ import { FEATURE_QUESTION } from "./config/features.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
-import { PROBE } from "./probe-plan.ts";
 import { providerRequest } from "./config/provider-request.ts";
 import { explainSandboxCheck } from "./records/sandbox-fault.ts";
 import { recogniseRecord } from "./records/recognise.ts";
 import { createCliBTranslator } from "./translate/translate.ts";
+import type { ProbePlan } from "../contract/probe-plan.ts";
+
+/** How CLI B is probed. */
+export const PROBE: ProbePlan = {
+  provider: (modelUrl) => ({
+    CLI_B_MODEL: "scripted",
+    CLI_B_BASE_URL: modelUrl,
+    CLI_B_API_KEY: "no-key-needed",
+  }),
+  // What the model asks for is harmless, and not every machine allows the CLI's own sandbox.
+  variables: { CLI_B_SANDBOX_MODE: "danger-full-access" },
+  loadBaseline: async () => (await import("./probe-baseline.json", { with: { type: "json" } })).default,
+  // It plans in that sandbox; a stream without a finish reason is nothing that its API has.
+  plays: (scenario) => scenario !== "plan" && scenario !== "no-finish",
+  cancelAt: { cancel: "tool.started" },
+};
 
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

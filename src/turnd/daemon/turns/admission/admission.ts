@@ -1,5 +1,5 @@
-import type { Logger } from "pino";
 import PQueue from "p-queue";
+import type { Logger } from "pino";
 import { ProblemError, type ReplayRequest, type SessionRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { Helper } from "../../process/starter/starter.ts";
@@ -8,9 +8,8 @@ import type { SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnTracer } from "../lifecycle/tracer.ts";
-import type { Executors } from "../executors/executors.ts";
+import { type Executors, listIds } from "../executors/executors.ts";
 import { cliOf, findSession, unreadableSession } from "./find-session.ts";
-import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
@@ -30,6 +29,7 @@ import type { TurnStore } from "../store/turn-store.ts";
 import { withExecutorId } from "../executors/executor-names.ts";
 import { createKnownWorkspaces } from "../executors/known-workspaces.ts";
 import { checkWorkspace } from "../executors/workspace.ts";
+import type { ExecutorRuntime } from "../executors/executor-runtime.ts";
 
 /** Lets requests in, each at most once. Law: at most once. */
 export interface Admission {
@@ -247,4 +247,32 @@ interface Asked {
   readonly hash: string;
   readonly traceparent: string | undefined;
   readonly receivedAt: Date;
+}
+
+/**
+ * The executor that a request names.
+ *
+ * @param path - of the field that names it
+ * @throws {ProblemError} invalid_request that lists the known ones
+ */
+function knownExecutor(executors: Executors, id: string, path: string): ExecutorRuntime {
+  const runtime = executors.get(id);
+  if (runtime !== undefined) return runtime;
+  const known = [...executors.values()].map(({ executor }) =>
+    executor.builtAs === executor.id ? executor.id : `${executor.id} (${executor.builtAs})`,
+  );
+  const message = `must be one of ${known.join(", ")}, got "${id}"`;
+  throw new ProblemError("invalid_request", `${path}: ${message}`, { fields: [{ path, message }] });
+}
+
+/**
+ * The executor of a session that exists; a turnd with more executors may have made it.
+ *
+ * @throws {ProblemError} executor_not_found that lists the known ones
+ */
+function sessionExecutor(executors: Executors, id: string, sessionId: string): ExecutorRuntime {
+  const runtime = executors.get(id);
+  if (runtime !== undefined) return runtime;
+  const message = `session ${sessionId} belongs to ${id}, which this turnd does not have; it has ${listIds(executors)}`;
+  throw new ProblemError("executor_not_found", message);
 }

@@ -21,7 +21,6 @@ import { toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import type { End } from "../lifecycle/inputs.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { timeEnd } from "./time-end.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
 
 export interface EndParts {
@@ -202,4 +201,27 @@ async function quietly(parts: EndParts, turn: Turn, work: () => Promise<void>): 
   } catch (error) {
     parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "file beside the log could not be written");
   }
+}
+
+/** When a turn ended, and how long it ran. */
+interface EndTime {
+  readonly at: string;
+  readonly durationMs: number;
+}
+
+/**
+ * Dates a turn's end: it is never before its start, and how long it ran does not change with the clock.
+ *
+ * @param ranMs - since its start, by a clock that nobody sets; undefined where there is none: then only the clock tells
+ */
+export function timeEnd(known: {
+  readonly startedAt: string;
+  readonly ranMs: number | undefined;
+  readonly now: Date;
+}): EndTime {
+  const startMs = Date.parse(known.startedAt);
+  const nowMs = known.now.getTime();
+  const durationMs = Math.round(known.ranMs ?? Math.max(0, nowMs - startMs));
+  const endMs = nowMs < startMs ? startMs + durationMs : nowMs;
+  return { at: new Date(endMs).toISOString(), durationMs };
 }

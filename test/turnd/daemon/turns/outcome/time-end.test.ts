@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeEnd } from "../../../../../src/turnd/daemon/turns/outcome/time-end.ts";
+import { timeEnd } from "../../../../../src/turnd/daemon/turns/outcome/end.ts";
 
 const startedAt = "2026-11-26T12:00:00.000Z";
 

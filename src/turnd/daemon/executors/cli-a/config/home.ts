@@ -1,14 +1,19 @@
+import { z } from "zod";
 import { defined } from "../../../../../kit/defined.ts";
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
-import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails, CliAConfig } from "./details.ts";
 import { guardEnv } from "./own-code.ts";
-import { addInstructions, INSTRUCTIONS, instructionsPath } from "./instructions.ts";
-import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { quietConfig } from "./unasked.ts";
+import type { McpServer, McpServers } from "../../../../protocol/index.ts";
+
+const Paths = z.array(z.unknown());
+
+/** In the CLI's directory of configuration. */
+const INSTRUCTIONS = "session-instructions.md";
 
 /**
  * What turnd writes into the CLI's directory of configuration, and what the CLI makes there. All else that it would read there
@@ -124,4 +129,41 @@ function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeI
 
 function toFile(path: string, content: Record<string, unknown>): ConfigFile {
   return { path, content: renderConfig(content) };
+}
+
+/** Where a session's instructions are, relative to its home. */
+function instructionsPath(cliName: string): string {
+  return `config/${cliName}/${INSTRUCTIONS}`;
+}
+
+/**
+ * Adds the file of a session's instructions to those that the configuration names: the CLI reads each of them before every
+ * request (measured on 1.14.34). What is no list the CLI refuses.
+ */
+function addInstructions(config: CliAConfig, path: string): CliAConfig {
+  const own = Paths.safeParse(config["instructions"] ?? []);
+  return own.success ? { ...config, instructions: [...own.data, path] } : config;
+}
+
+/** Adds a request's MCP servers to a configuration; one of the same name is replaced. What is no table the CLI refuses. */
+function addServers(config: CliAConfig, servers: McpServers): CliAConfig {
+  const own = CliAConfig.safeParse(config["mcp"] ?? {}).data;
+  if (own === undefined || Object.keys(servers).length === 0) return config;
+  const added = Object.entries(servers).map(([name, server]) => [name, toEntry(server)]);
+  return { ...config, mcp: { ...own, ...Object.fromEntries(added) } };
+}
+
+function toEntry(server: McpServer): CliAConfig {
+  switch (server.type) {
+    case "http":
+      // Nobody can log in during a turn: a server that answers 401 is one that refuses.
+      return { type: "remote", enabled: true, url: server.url, headers: server.headers ?? {}, oauth: false };
+    case "stdio":
+      return {
+        type: "local",
+        enabled: true,
+        command: [server.command, ...(server.args ?? [])],
+        environment: server.env ?? {},
+      };
+  }
 }
