@@ -1,4 +1,5 @@
 import { sql, type Selectable } from "kysely";
+import { defined } from "../../kit/defined.ts";
 import { Agent, type CreateAgentBody, type UpdateAgentBody } from "../protocol/agents.ts";
 import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
@@ -85,8 +86,7 @@ export function createAgents(storage: Storage) {
         .updateTable("agent")
         .set({
           ...columnsOf(given),
-          ...(given.name === undefined ? {} : { name: given.name }),
-          ...(given.mode === undefined ? {} : { mode: given.mode }),
+          ...defined({ name: given.name, mode: given.mode }),
           ...(shared.share_config === undefined ? {} : { share_config: json(shared.share_config) }),
           revision: row.revision + 1,
           updated_at: sql<Date>`now()`,
@@ -162,16 +162,18 @@ async function assertReadable(trx: Transaction, caller: Caller, kbIds: readonly 
 /** Columns that both bodies may give, as they are stored. */
 function columnsOf(given: Omit<UpdateAgentBody, "revision">) {
   return {
-    ...(given.description === undefined ? {} : { description: given.description }),
-    ...(given.model_spec === undefined ? {} : { model_spec: given.model_spec }),
-    ...(given.allowed_models === undefined ? {} : { allowed_models: given.allowed_models }),
-    ...(given.instructions === undefined ? {} : { instructions: given.instructions }),
-    ...(given.tool_approval_mode === undefined ? {} : { tool_approval_mode: given.tool_approval_mode }),
+    ...defined({
+      description: given.description,
+      model_spec: given.model_spec,
+      allowed_models: given.allowed_models,
+      instructions: given.instructions,
+      tool_approval_mode: given.tool_approval_mode,
+    }),
     ...(given.permissions === undefined ? {} : { permissions: json({ ...given.permissions }) }),
     ...(given.limits === undefined ? {} : { limits: json({ ...given.limits }) }),
     ...(given.knowledge_bases === undefined ? {} : { knowledge_bases: [...given.knowledge_bases] }),
     ...(given.sandbox === undefined ? {} : { sandbox: json({ ...given.sandbox }) }),
-    ...(given.is_enabled === undefined ? {} : { is_enabled: given.is_enabled }),
+    ...defined({ is_enabled: given.is_enabled }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { defined } from "../../kit/defined.ts";
 import type { CreateUserBody, UpdateUserBody, User } from "../protocol/auth.ts";
 import { ApiProblem } from "../protocol/problems.ts";
 import { lockName } from "../storage/advisory-lock.ts";
@@ -118,8 +119,7 @@ export function createAccounts(options: AccountsOptions) {
             department_id: after.department_id,
             is_enabled: isEnabled,
             updated_at: sql<Date>`now()`,
-            ...(hash === undefined ? {} : { password_hash: hash }),
-            ...(body.display_name === undefined ? {} : { display_name: body.display_name }),
+            ...defined({ password_hash: hash, display_name: body.display_name }),
             ...(body.quota === undefined ? {} : { quota: json(body.quota) }),
           })
           .where("id", "=", id)

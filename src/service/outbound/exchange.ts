@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import type { Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { Agent, ProxyAgent, request, type Dispatcher } from "undici";
+import { defined } from "../../kit/defined.ts";
 import { OutboundRefused } from "./errors.ts";
 
 /** What is sent, once, without following anything. */
@@ -36,7 +37,7 @@ export async function exchange(options: Exchange): Promise<Answered> {
     const answer = await request(url, {
       method,
       headers: { "user-agent": "svc", "accept-encoding": "identity", ...headers },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
       dispatcher,
       signal,
     });

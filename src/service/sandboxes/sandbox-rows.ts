@@ -1,6 +1,7 @@
 import { sql, type RawBuilder, type Selectable } from "kysely";
 import { v7 as uuid7 } from "uuid";
 import { z } from "zod";
+import { defined } from "../../kit/defined.ts";
 import { lockName } from "../storage/advisory-lock.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -98,7 +99,7 @@ export async function moveRow(
     .set({
       state: move.state,
       updated_at: sql<Date>`now()`,
-      ...(move.address === undefined ? {} : { address: move.address }),
+      ...defined({ address: move.address }),
       ...(move.error === undefined ? {} : { error: move.error === null ? null : json(move.error) }),
       ...(move.generation === undefined ? {} : { generation: move.generation, health_failures: 0 }),
       ...(move.spec === undefined ? {} : { spec: json(move.spec) }),

@@ -3,6 +3,7 @@ import { pg_textsearch } from "@electric-sql/pglite-pg_textsearch";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
 import pg from "pg";
+import { defined } from "../../kit/defined.ts";
 import { openPgliteDirectory } from "./pglite-directory.ts";
 import { watchForEnd } from "./pglite-end.ts";
 import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
@@ -64,7 +65,7 @@ async function openPglite(
   const options = { parsers: { [INT8]: Number, [DATE]: String }, extensions: { vector, pg_textsearch } };
   const pglite =
     directory === undefined
-      ? await PGlite.create({ ...options, ...(seed === undefined ? {} : { loadDataDir: seed }) })
+      ? await PGlite.create({ ...options, ...defined({ loadDataDir: seed }) })
       : await openPgliteDirectory(directory, options, seed);
   const end = watchForEnd(pglite, (error) => events.onEnded?.(error));
   const listener = createPgliteListener(pglite);

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql, type Selectable } from "kysely";
+import { defined } from "../../kit/defined.ts";
 import { findVisible } from "../agents/agents.ts";
 import { canonicalJson } from "../agents/manifest.ts";
 import { ApiProblem } from "../protocol/problems.ts";
@@ -102,9 +103,8 @@ export function createThreads(storage: Storage) {
       .updateTable("thread")
       .set({
         updated_at: sql<Date>`now()`,
-        ...(body.title === undefined ? {} : { title: body.title }),
+        ...defined({ title: body.title, is_pinned: body.is_pinned }),
         ...(body.metadata === undefined ? {} : { metadata: json(body.metadata) }),
-        ...(body.is_pinned === undefined ? {} : { is_pinned: body.is_pinned }),
       })
       .where("user_id", "=", caller.userId)
       .where("id", "=", id)

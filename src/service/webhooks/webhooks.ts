@@ -1,5 +1,6 @@
 import { sql, type Selectable } from "kysely";
 import { v7 as uuid7 } from "uuid";
+import { defined } from "../../kit/defined.ts";
 import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 import {
   WebhookEvent,
@@ -94,7 +95,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
           .set({
             url: url ?? known.url,
             events: events ?? known.events,
-            ...(isEnabled === undefined ? {} : { is_enabled: isEnabled }),
+            ...defined({ is_enabled: isEnabled }),
             ...(isEnabled === true ? { consecutive_failures: 0 } : {}),
             ...(isRotating ? { secret_version: anotherNumber("secret_version") } : {}),
           })

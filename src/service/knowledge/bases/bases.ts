@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { defined } from "../../../kit/defined.ts";
 import type {
   CreateKnowledgeBaseBody,
   KbType,
@@ -139,7 +140,7 @@ export function createBases(options: BasesOptions) {
           .updateTable("knowledge_base")
           .set({
             ...columnsOf(body),
-            ...(name === undefined ? {} : { name }),
+            ...defined({ name }),
             ...(share === undefined ? {} : { share_config: json({ ...share }) }),
             ...(hasNewModel ? { embedding_model_spec: model, embedding_dims: null } : {}),
             revision: before.revision + 1,
@@ -158,7 +159,7 @@ export function createBases(options: BasesOptions) {
       await writeAudit(trx, actor, {
         action: "knowledge_base.updated",
         subject: `knowledge_base:${kbId}`,
-        details: { changes, ...(share === undefined ? {} : { share_config: share }) },
+        details: { changes, ...defined({ share_config: share }) },
       });
       if (!mustReindex) return { row: changed, taskId: null };
       const { task } = await startTask(storage, trx, {
@@ -246,7 +247,7 @@ function checkConnector(options: BasesOptions, kind: KbType, connector: Readonly
 /** Columns that both bodies may give, as they are stored. */
 function columnsOf(body: Pick<CreateKnowledgeBaseBody, "description" | "chunking" | "query_params" | "connector">) {
   return {
-    ...(body.description === undefined ? {} : { description: body.description }),
+    ...defined({ description: body.description }),
     ...(body.chunking === undefined ? {} : { chunking: json({ ...body.chunking }) }),
     ...(body.query_params === undefined ? {} : { query_params: json({ ...body.query_params }) }),
     ...(body.connector === undefined ? {} : { connector: json({ ...body.connector }) }),

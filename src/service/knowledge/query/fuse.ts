@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import type { SearchMode } from "../../protocol/knowledge-bases.ts";
 import type { LexicalHit } from "../lexical/lexical.ts";
 import type { VectorHit } from "../vectors/vector-query.ts";
@@ -27,7 +28,7 @@ export function rank(
   const cosine = new Map(hits.vector.map(({ chunkId, cosine: value }) => [chunkId, value]));
   const scoresOf = (chunkId: number) => {
     const [words, angle] = [bm25.get(chunkId), cosine.get(chunkId)];
-    return { ...(words === undefined ? {} : { bm25: words }), ...(angle === undefined ? {} : { cosine: angle }) };
+    return defined({ bm25: words, cosine: angle });
   };
   if (mode !== "hybrid") {
     const own = mode === "keyword" ? bm25 : cosine;

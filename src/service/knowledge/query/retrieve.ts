@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
+import { defined } from "../../../kit/defined.ts";
 import type { RetrieveOptions, SearchMode } from "../../protocol/knowledge-bases.ts";
 import type { RetrieveBody, Retrieved } from "../../protocol/knowledge-queries.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
@@ -73,11 +74,6 @@ export async function retrieve(wiring: RetrieveWiring, base: BaseRow, body: Retr
     warnings,
     took_ms: Math.round(performance.now() - startedAt),
   };
-}
-
-/** What is given; `undefined` is not. */
-function defined(options: RetrieveOptions): Partial<Options> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 async function readCoverage(storage: Storage, kbId: string): Promise<{ indexed: number; hasAllVectors: boolean }> {

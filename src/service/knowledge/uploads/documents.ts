@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import type {
   AddDocumentsBody,
   DocumentsAdded,
@@ -56,7 +57,7 @@ export function createDocuments(storage: Storage, onStep?: OnKnowledgeStep) {
           payload: {
             kb_id: base.id,
             file_ids: fileIds,
-            params: { auto_index: auto_index ?? false, ...(chunking === undefined ? {} : { chunking }) },
+            params: { auto_index: auto_index ?? false, ...defined({ chunking }) },
           },
         });
         return {

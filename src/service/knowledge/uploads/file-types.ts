@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { SupportedTypes } from "../../protocol/knowledge-files.ts";
 import { isStorable } from "../../storage/storable.ts";
@@ -40,7 +41,7 @@ export function describeTypes(types: readonly SupportedType[]): SupportedTypes {
       extension,
       parser,
       available: isAvailable,
-      ...(needs === undefined ? {} : { needs }),
+      ...defined({ needs }),
     })),
   };
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { defined } from "../../../kit/defined.ts";
 import type { Uploaded } from "../../protocol/knowledge-files.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
@@ -57,7 +58,7 @@ export async function nameUpload(
       filename,
       content_hash: object.sha256,
       size: object.bytes,
-      ...(sourceUrl === undefined ? {} : { source_url: sourceUrl }),
+      ...defined({ source_url: sourceUrl }),
       created_by: caller.userId,
       expires_at: sql<Date>`now() + make_interval(days => ${KEPT_DAYS}::int)`,
     })

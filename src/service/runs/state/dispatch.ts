@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { defined } from "../../../kit/defined.ts";
 import { modelOf } from "../../agents/models.ts";
 import { digestOf, keepManifest, type Manifest } from "../../agents/manifest.ts";
 import type { AgentRow } from "../../agents/agents.ts";
@@ -214,8 +215,8 @@ function describeRun(
     mode: manifest.mode,
     ...(manifest.model_spec === null ? {} : { model_spec: manifest.model_spec }),
     tool_approval_mode: manifest.tool_approval_mode,
-    ...(input.parent_run_id === undefined ? {} : { created_by_run_id: input.parent_run_id }),
+    ...defined({ created_by_run_id: input.parent_run_id }),
     manifest_digest: Buffer.from(digest).toString("hex"),
-    ...(options.evaluation === undefined ? {} : { evaluation: options.evaluation }),
+    ...defined({ evaluation: options.evaluation }),
   };
 }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { defined } from "../../../kit/defined.ts";
 import type { NewRunEvent } from "../../protocol/events.ts";
 import { OPEN_RUN_STATUSES, type Interrupt, type RunError } from "../../protocol/runs.ts";
 import { json, storableText } from "../../storage/storable.ts";
@@ -97,7 +98,7 @@ export async function finishIn(
           ...(outcome.error === undefined ? {} : { error: json(outcome.error) }),
           ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
           ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
-          ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
+          ...defined({ turn_cursor: outcome.turnCursor }),
           ...(isTurnLeft ? { turn_left_at: sql<Date>`now()` } : {}),
           // Its question is answered by a steer that turnd has: it blocks nothing.
           ...(outcome.status === "interrupted" && steer !== undefined
@@ -193,7 +194,7 @@ function lastEvents({ error, evidence, interrupt }: Outcome): NewRunEvent[] {
   if (interrupt !== undefined) return [{ event: "interrupt", payload: { ...interrupt } }];
   if (error === undefined) return [];
   const { type, ...rest } = error;
-  return [{ event: "error", payload: { error_type: type, ...rest, ...(evidence === undefined ? {} : { evidence }) } }];
+  return [{ event: "error", payload: { error_type: type, ...rest, ...defined({ evidence }) } }];
 }
 
 function endEvent(outcome: Outcome, { lastSeq, durationMs }: { lastSeq: number; durationMs: number }): NewRunEvent {
@@ -202,7 +203,7 @@ function endEvent(outcome: Outcome, { lastSeq, durationMs }: { lastSeq: number; 
     event: "end",
     payload: {
       status: outcome.status,
-      ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+      ...defined({ reason: outcome.reason }),
       output_bytes: Buffer.byteLength(outcome.output ?? ""),
       ...(usage === null ? {} : { usage }),
       duration_ms: durationMs,

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { z } from "zod";
+import { defined } from "../../../kit/defined.ts";
 import { Usage as TurnUsage, type TurnEndedData } from "../../../turnd/protocol/index.ts";
 import type { Usage } from "../../protocol/runs.ts";
 import type { Transaction } from "../../storage/transaction.ts";
@@ -20,13 +21,13 @@ export function showUsage(stored: unknown): Usage | null {
     total_tokens: usage.input_tokens + usage.output_tokens,
     prompt_tokens_details: { cached_tokens: usage.cached_input_tokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoning_tokens },
-    ...(usage.cost_usd === undefined ? {} : { cost_usd: usage.cost_usd }),
+    ...defined({ cost_usd: usage.cost_usd }),
   };
 }
 
 /** What a turn has used, as its end reports it. */
 export function usageOfTurn({ usage, cost_usd }: Pick<TurnEndedData, "usage" | "cost_usd">): StoredUsage | undefined {
-  return usage === undefined ? undefined : { ...usage, ...(cost_usd === undefined ? {} : { cost_usd }) };
+  return usage === undefined ? undefined : { ...usage, ...defined({ cost_usd }) };
 }
 
 /** Adds an ended run to its user's day, in the transaction of its end. */

@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { TurndProtocolError, TurndUnreachable } from "../../../turnd/client/errors.ts";
 import { ProblemError, type Session, type Tolerant } from "../../../turnd/protocol/index.ts";
 import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
@@ -161,7 +162,7 @@ async function ensureSession(
         executor: source.manifest.executor,
         session_id: source.sessionId,
         permissions: source.manifest.permissions,
-        ...(workspace === undefined ? {} : { workspace }),
+        ...defined({ workspace }),
       },
       { signal },
     );

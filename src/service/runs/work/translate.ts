@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import type { ReadEvent } from "../../../turnd/client/parse-event.ts";
 import type { NewRunEvent, Payload } from "../../protocol/events.ts";
 
@@ -27,7 +28,7 @@ export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
   const native = {
     turn_seq: event.seq,
     type: event.type,
-    ...(event.native === undefined ? {} : { line: event.native.line }),
+    ...defined({ line: event.native?.line }),
   };
   return translatePayloads(event, attempt).map(([type, payload]) => ({ event: type, payload, native }));
 }
@@ -40,13 +41,13 @@ function translatePayloads(event: Known, attempt: number): Translated[] {
     case "turn.started": {
       const { cli, model } = event.data;
       const { turn_id, session_id } = event;
-      return [custom("svc.turn", { turn_id, session_id, cli, ...(model === undefined ? {} : { model }), attempt })];
+      return [custom("svc.turn", { turn_id, session_id, cli, ...defined({ model }), attempt })];
     }
     case "session.bound":
       return [custom("svc.session", { resumed: event.data.resumed })];
     case "session.degraded": {
       const { requested, bound, reason } = event.data;
-      return [custom("svc.resume_degraded", { requested, ...(bound === undefined ? {} : { bound }), reason })];
+      return [custom("svc.resume_degraded", { requested, ...defined({ bound }), reason })];
     }
     case "step.started":
       return [custom("svc.step", { index: event.data.index, phase: "started" })];
@@ -54,7 +55,7 @@ function translatePayloads(event: Known, attempt: number): Translated[] {
       const { index, reason, usage, cost_usd } = event.data;
       const step = custom("svc.step", { index, phase: "ended", reason });
       if (usage === undefined) return [step];
-      return [step, custom("svc.usage", { usage, ...(cost_usd === undefined ? {} : { cost_usd }) })];
+      return [step, custom("svc.usage", { usage, ...defined({ cost_usd }) })];
     }
     case "message": {
       const { message_id, text, final } = event.data;
@@ -64,7 +65,7 @@ function translatePayloads(event: Known, attempt: number): Translated[] {
           message_id,
           role: "assistant",
           content: text,
-          ...(final === undefined ? {} : { final }),
+          ...defined({ final }),
         }),
       ];
     }
@@ -72,11 +73,11 @@ function translatePayloads(event: Known, attempt: number): Translated[] {
       return [item({ type: "reasoning", message_id: event.data.message_id, content: event.data.text })];
     case "tool.started": {
       const { tool_call_id, name, kind, title, input, locations } = event.data;
-      return [item({ type: "tool_call", tool_call_id, name, kind, ...given({ title, args: input, locations }) })];
+      return [item({ type: "tool_call", tool_call_id, name, kind, ...defined({ title, args: input, locations }) })];
     }
     case "tool.ended": {
       const { tool_call_id, name, kind, status, output, exit_code, changes, error, duration_ms } = event.data;
-      const rest = given({ output, exit_code, changes, error, duration_ms });
+      const rest = defined({ output, exit_code, changes, error, duration_ms });
       return [item({ type: "tool_result", tool_call_id, name, kind, status, ...rest })];
     }
     case "plan.updated":
@@ -100,9 +101,4 @@ function custom(name: string, fields: Payload): Translated {
 
 function item(fields: Payload): Translated {
   return ["messages", { items: [fields] }];
-}
-
-/** Without what is absent. */
-function given(fields: Payload): Payload {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

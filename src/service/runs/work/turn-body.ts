@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import type { McpServers } from "../../../turnd/protocol/index.ts";
 import type { TurnRequestBody } from "../../../turnd/client/turnd-client.ts";
 import { turndModel } from "../../agents/models.ts";
@@ -77,12 +78,11 @@ export function turnBody(
           ],
     mode: work.mode,
     ...(manifest.model_spec === null ? {} : { model: turndModel(manifest.executor, manifest.model_spec) }),
-    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
-    ...(idleTimeoutMs === undefined ? {} : { idle_timeout_ms: idleTimeoutMs }),
+    ...defined({ timeout_ms: timeoutMs, idle_timeout_ms: idleTimeoutMs }),
     queue_policy: source.queuePolicy === "steer" ? "steer" : "enqueue",
     // The agent as it is now: what it was tightened to reaches its threads with the next run.
     ...(Object.keys(manifest.permissions).length === 0 ? {} : { permissions: manifest.permissions }),
-    ...(manifest.instructions === undefined ? {} : { instructions: manifest.instructions }),
+    ...defined({ instructions: manifest.instructions }),
     ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
     metadata: { run_id: source.runId, thread_id: source.threadId },
   };

@@ -1,4 +1,5 @@
 import type { V1PersistentVolumeClaim, V1Pod, V1Secret } from "@kubernetes/client-node";
+import { defined } from "../../../kit/defined.ts";
 import {
   CAPABILITIES,
   GRACE_SECONDS,
@@ -60,7 +61,7 @@ export function claimOf({ instanceId, volumeGb, storageClass }: PodSettings, id:
     spec: {
       accessModes: ["ReadWriteOnce"],
       resources: { requests: { storage: `${volumeGb}Gi` } },
-      ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+      ...defined({ storageClassName: storageClass }),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { Windows } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
@@ -28,9 +29,7 @@ export async function find({ client, terminal }: Context, options: FindOptions):
       patterns: pattern,
       use_regex: regex === true,
       case_sensitive: caseSensitive === true,
-      ...(maxWindows === undefined ? {} : { max_windows: maxWindows }),
-      ...(windowSize === undefined ? {} : { window_size: windowSize }),
-      ...(afterLine === undefined ? {} : { after_line: afterLine }),
+      ...defined({ max_windows: maxWindows, window_size: windowSize, after_line: afterLine }),
     },
   });
   const found = readAnswer(Windows, answer);

@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { Hits } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
@@ -22,10 +23,9 @@ export async function query(context: Context, words: readonly string[], options:
     isRepeatable: true,
     body: {
       query: words.join(" "),
-      ...(fileName === undefined ? {} : { file_name: fileName }),
+      ...defined({ file_name: fileName }),
       options: {
-        ...(topK === undefined ? {} : { final_top_k: topK }),
-        ...(mode === undefined ? {} : { search_mode: mode }),
+        ...defined({ final_top_k: topK, search_mode: mode }),
       },
     },
   });

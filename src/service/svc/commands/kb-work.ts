@@ -1,3 +1,4 @@
+import { defined } from "../../../kit/defined.ts";
 import { Queued } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
@@ -25,8 +26,7 @@ export async function work(context: Context, kind: "parse" | "index", options: W
   if (pending !== true && options.includeFailed === true) throw usageError("--include-failed needs --pending");
   const params = {
     ...(force === true ? { force } : {}),
-    ...(ocr === undefined ? {} : { ocr }),
-    ...(languages === undefined ? {} : { languages }),
+    ...defined({ ocr, languages }),
     ...(options.includeFailed === true ? { include_failed: true } : {}),
   };
   const client = await connect();

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { defined } from "../../../kit/defined.ts";
 import { KeyCreated, LoginStarted, Me } from "../answers.ts";
 import { createClient, interrupted, readAnswer, type Client } from "../client.ts";
 import { configFile, readConfig, writeConfig, type Remote } from "../config.ts";
@@ -40,7 +41,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const remote: Remote = {
     url,
     api_key: key.secret,
-    ...(key.id === undefined ? {} : { api_key_id: key.id }),
+    ...defined({ api_key_id: key.id }),
     user: user.username,
   };
   await writeConfig(file, { current: name, remotes: { ...config.remotes, [name]: remote } });
