@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { chromium, type Page, type Request } from "playwright-core";
+import { chromium, type Browser as Chromium, type Page, type Request } from "playwright-core";
+import { afterAll } from "vitest";
 import { REPOSITORY } from "./temporary.ts";
 
 /** Debian's. */
@@ -28,33 +28,31 @@ if (!HAS_CHROMIUM) process.stderr.write(`SKIPPED: tests of pages in a browser, f
 /** Where pictures are kept for people to look at. */
 const ARTEFACTS = join(REPOSITORY, ".turnd/artefacts");
 
-/** A headless browser with one page. */
+/** A page of a headless browser, in a profile of its own. */
 export interface Browser {
   readonly page: Page;
   /** Ends it and removes its profile. */
   close(): Promise<void>;
 }
 
-/** Starts a browser of its own; the caller closes it. */
+/** One for all tests of a file: its start takes longer than most of them. */
+let running: Promise<Chromium> | undefined;
+afterAll(async () => (await running)?.close());
+
+async function startedBrowser(): Promise<Chromium> {
+  if ((await running)?.isConnected() !== true) {
+    running = chromium.launch({ executablePath: STEADY_CHROMIUM, headless: true, args: [...ARGS] });
+  }
+  return running ?? startedBrowser();
+}
+
+/** Opens a page with a profile of its own; the caller closes it. */
 export async function launchBrowser(
   viewport: { readonly width: number; readonly height: number },
   colorScheme: "light" | "dark" = "light",
 ): Promise<Browser> {
-  const profile = mkdtempSync(join(tmpdir(), "turnd-chromium-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: STEADY_CHROMIUM,
-    headless: true,
-    args: [...ARGS],
-    viewport,
-    colorScheme,
-  });
-  return {
-    page: context.pages()[0] ?? (await context.newPage()),
-    async close() {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
-  };
+  const context = await (await startedBrowser()).newContext({ viewport, colorScheme });
+  return { page: await context.newPage(), close: () => context.close() };
 }
 
 /**
