@@ -45,7 +45,7 @@ export const STATE_MUTATIONS: readonly Mutation[] = [
     find: "if (read?.seq !== lines + 1) break;",
     replace: "if (read === undefined) break;",
     says: "after a power failure a log goes on behind a hole",
-    caughtBy: ["test/turnd/daemon/turns/run/restart.test.ts", "test/turnd/daemon/event-log/event-log.test.ts"],
+    caughtBy: ["test/turnd/daemon/event-log/truncate-to-valid-prefix.test.ts"],
   },
   {
     id: "cut-secret-shown",
@@ -81,7 +81,7 @@ export const STATE_MUTATIONS: readonly Mutation[] = [
     find: 'if (code === CONFLICT) throw new LockedError(path, buffer.toString("utf8", 0, bytesRead));',
     replace: "if (code === CONFLICT) return { release: async () => {} };",
     says: "two daemons write one state",
-    caughtBy: ["test/turnd/daemon/turns/store/storage.test.ts", "test/turnd/daemon/turns/store/foreign-state.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/admission/exactly-once.test.ts > a second daemon on a state directory"],
   },
   {
     id: "tombstone-forgotten",

@@ -45,7 +45,7 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
     find: "isFull ||= logBytes() > maxBytes * LOG_BYTES_PER_OUTPUT_BYTE;",
     replace: "",
     says: "a flood of small records fills the disk",
-    caughtBy: ["test/turnd/daemon/turns/run/running-faults.test.ts", "test/turnd/daemon/turns/run/hostile.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/run/output-bound.test.ts"],
   },
   {
     id: "steer-outweighs-proof",
@@ -81,15 +81,15 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
     find: "const rest = { events: [...(held?.events ?? []), ...ending.events], lines: held?.lines ?? [] };",
     replace: "const rest = { events: [...ending.events], lines: [] };",
     says: "what a resumed CLI printed before it failed is lost",
-    caughtBy: ["test/turnd/daemon/turns/run/consume.test.ts", "test/turnd/daemon/turns/run/resume.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/run/consume.test.ts"],
   },
   {
-    id: "sweep-stops-at-parents",
+    id: "asked-and-not-swept",
     room: "turnd/daemon/process",
     file: "src/turnd/daemon/process/keeper/tree.ts",
-    find: "        level.add(child);\n        hasNew = stopNew(child) || hasNew;",
-    replace: "        if (pid === tree.started.keeperPid) hasNew = stopNew(child) || hasNew;",
-    says: "what a tool has started outlives its turn for as long as its own parent does",
+    find: "for (const entry of await sweepTree(tree)) ended.set(entry.pid, entry);",
+    replace: "",
+    says: "what a CLI has started outlives a cancel that the CLI obeys",
     caughtBy: ["test/turnd/daemon/process/tree.test.ts"],
   },
   {
@@ -99,7 +99,7 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
     find: "isRunning(entry) && entry.startTime === startTime ? entry : undefined",
     replace: "isRunning(entry) && startTime > 0 ? entry : undefined",
     says: "after a restart another program that has the pid is ended",
-    caughtBy: ["test/turnd/daemon/process/tree.test.ts", "test/turnd/daemon/process/keeper.test.ts"],
+    caughtBy: ["test/turnd/daemon/process/tree.test.ts"],
   },
   {
     id: "line-beyond-limit",

@@ -1,34 +1,39 @@
-import { expect, onTestFinished, test } from "vitest";
+import { randomUUID } from "node:crypto";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { TurndProtocolError, TurndUnreachable } from "../../../src/turnd/client/errors.ts";
 import type { ReadEvent } from "../../../src/turnd/client/parse-event.ts";
 import { createTurndClient, type TurndClient } from "../../../src/turnd/client/turnd-client.ts";
 import { ProblemError } from "../../../src/turnd/protocol/index.ts";
-import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../harness/shared-daemon.ts";
 import { inProcessDaemon } from "../../harness/in-process.ts";
 import { startCuttingProxy, type Cut } from "./cutting-proxy.ts";
 import { answering } from "./made-turn.ts";
 
 const LOST_MS = 60_000;
 
+/** Of each test another: what a turnd has run it does not run again. */
+let requestId = "";
+beforeEach(() => (requestId = `request-${randomUUID()}`));
+
 test("a turn is admitted, followed to its end and its result read", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
   const session = await turnd.createSession({ executor: "cli-b", session_id: "session-0001" });
   const admitted = await turnd.submit({
     session_id: session.session_id,
-    request_id: "request-0001",
+    request_id: requestId,
     input: "tool ls\nDone.",
   });
   const events = await collect(turnd, admitted.turn_id);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { status: "completed", output: "Done." } });
   expect(await turnd.result(admitted.turn_id)).toMatchObject({ status: "completed", output: "Done." });
-  expect(await turnd.turnOfRequest("request-0001")).toMatchObject({ turn_id: admitted.turn_id, status: "completed" });
+  expect(await turnd.turnOfRequest(requestId)).toMatchObject({ turn_id: admitted.turn_id, status: "completed" });
   expect((await turnd.session("session-0001")).turns).toEqual([admitted.turn_id]);
   expect(await turnd.turn(admitted.turn_id)).toMatchObject({ last_seq: events.length });
 });
 
 test("a turn is waited for across cuts, recorded, replayed and listed", async () => {
-  const daemon = await fakeDaemon();
+  const daemon = await sharedDaemon();
   // Every connection is cut behind its first event, of which a waiting client needs none but the last.
   const proxy = await startCuttingProxy(
     () => daemon.url,
@@ -53,7 +58,7 @@ test("a turn is waited for across cuts, recorded, replayed and listed", async ()
 });
 
 test("a wait can be left, and the turn goes on", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
   const { turn_id } = await turnd.submit({ executor: "cli-b", input: "before\nhang" });
   await expect(turnd.wait(turn_id, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({
     name: "TimeoutError",
@@ -67,8 +72,8 @@ test("a wait can be left, and the turn goes on", async () => {
 });
 
 test("the same request is the same turn, and another body is refused by name", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const request = { executor: "cli-b", session_id: "session-0001", request_id: "request-0001", input: "once" } as const;
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
+  const request = { executor: "cli-b", session_id: "session-0001", request_id: requestId, input: "once" } as const;
   const first = await turnd.submit(request, { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
   expect((await turnd.submit(request)).turn_id).toBe(first.turn_id);
   await expect(turnd.submit({ ...request, input: "other" })).rejects.toMatchObject({ code: "request_id_conflict" });
@@ -77,23 +82,23 @@ test("the same request is the same turn, and another body is refused by name", a
 });
 
 test("a request that turnd does not have is undefined, and that of a deleted session is refused", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
   expect(await turnd.turnOfRequest("never-seen")).toBeUndefined();
   const { turn_id } = await turnd.submit({
     executor: "cli-b",
     session_id: "session-0001",
-    request_id: "request-0001",
+    request_id: requestId,
     input: "x",
   });
   await collect(turnd, turn_id);
   await turnd.deleteSession("session-0001");
-  await expect(turnd.turnOfRequest("request-0001")).rejects.toMatchObject({ code: "session_not_found" });
+  await expect(turnd.turnOfRequest(requestId)).rejects.toMatchObject({ code: "session_not_found" });
   await expect(turnd.deleteSession("session-0001")).rejects.toBeInstanceOf(ProblemError);
 });
 
 test("a cancel ends the turn and its events", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: requestId, input: "before\nhang" });
   const following = collect(turnd, turn_id);
   const receipt = await turnd.cancel(turn_id);
   expect(receipt).toMatchObject({ turn_id, status: "cancelled" });
@@ -114,11 +119,11 @@ test("the token is sent, and a wrong one refused", async () => {
 });
 
 test("a stream cut after every single event, and in the middle of every one, loses and repeats nothing", async () => {
-  const daemon = await fakeDaemon();
+  const daemon = await sharedDaemon();
   const direct = createTurndClient({ baseUrl: daemon.url });
   const { turn_id } = await direct.submit({
     executor: "cli-b",
-    request_id: "request-0001",
+    request_id: requestId,
     input: "burst 12\ntool ls\nDone.",
   });
   const whole = await collect(direct, turn_id);
@@ -138,7 +143,7 @@ test("a stream cut after every single event, and in the middle of every one, los
 });
 
 test("a live stream is followed across cuts", async () => {
-  const daemon = await fakeDaemon();
+  const daemon = await sharedDaemon();
   const proxy = await startCuttingProxy(
     () => daemon.url,
     ({ sent }) => {
@@ -148,7 +153,7 @@ test("a live stream is followed across cuts", async () => {
   );
   onTestFinished(() => proxy.close());
   const turnd = createTurndClient({ baseUrl: proxy.url });
-  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "paced 10 0.02" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: requestId, input: "paced 10 0.02" });
   const events = await collect(turnd, turn_id);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.filter(({ type }) => type === "message")).toHaveLength(10);
@@ -156,8 +161,8 @@ test("a live stream is followed across cuts", async () => {
 });
 
 test("reading goes on after a cursor, and at the end there is nothing", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "burst 3" });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: requestId, input: "burst 3" });
   const whole = await collect(turnd, turn_id);
   expect(await collect(turnd, turn_id, 2)).toEqual(whole.slice(2));
   expect(await collect(turnd, turn_id, whole.length)).toEqual([]);
@@ -166,8 +171,8 @@ test("reading goes on after a cursor, and at the end there is nothing", async ()
 });
 
 test("an abort ends the reading with its reason", async () => {
-  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const turnd = createTurndClient({ baseUrl: (await sharedDaemon()).url });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: requestId, input: "before\nhang" });
   const controller = new AbortController();
   const reason = new Error("enough");
   const seen: ReadEvent[] = [];
@@ -261,14 +266,14 @@ test("an answer of another shape is a fault of the protocol", async () => {
 });
 
 test("time in which the caller holds an event is no silence of turnd's", async () => {
-  const daemon = await fakeDaemon();
+  const daemon = await sharedDaemon();
   const proxy = await startCuttingProxy(
     () => daemon.url,
     ({ sent }) => (sent.includes("\n\n") ? sent.indexOf("\n\n") + 2 : undefined),
   );
   onTestFinished(() => proxy.close());
   const turnd = createTurndClient({ baseUrl: proxy.url });
-  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "burst 2" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: requestId, input: "burst 2" });
   const seen: number[] = [];
   for await (const { seq } of turnd.follow(turn_id, { lostAfterMs: 2_000 })) {
     seen.push(seq);

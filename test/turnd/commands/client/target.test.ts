@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../harness/shared-daemon.ts";
 import { temporaryDirectory } from "../../../harness/temporary.ts";
 import { runCommand } from "./commands.ts";
 
@@ -76,7 +77,7 @@ test.each([
 });
 
 test("a variable that is misspelt, or no port, is named", async () => {
-  const { url } = await fakeDaemon();
+  const { url } = await sharedDaemon();
   const misspelt = await runCommand(url, ["turns"], { TURND_TOKN: "not-shown", CLI_B_MODLE: "not-shown" });
   const warning = "turnd: warning: TURND_TOKN is no variable of turnd and has no effect: did you mean TURND_TOKEN?";
   expect([misspelt.exitCode, misspelt.stderr.split("\n")[0]]).toEqual([0, warning]);
@@ -89,12 +90,12 @@ test("a variable that is misspelt, or no port, is named", async () => {
 });
 
 test("the address may be the one that logs and documents name, with /v1", async () => {
-  const { url } = await fakeDaemon();
+  const { url } = await sharedDaemon();
   expect(await runCommand(`${url}/v1/`, ["turns"])).toMatchObject({ exitCode: 0 });
 });
 
 test("https to a turnd that speaks http is said in one line", async () => {
-  const { url } = await fakeDaemon();
+  const { url } = await sharedDaemon();
   const { exitCode, stderr } = await runCommand(url.replace("http:", "https:"), ["turns"]);
   expect([exitCode, stderr]).toEqual([
     6,
@@ -103,7 +104,7 @@ test("https to a turnd that speaks http is said in one line", async () => {
 });
 
 test("an output that takes nothing more is named, and is no success", async () => {
-  const { url } = await fakeDaemon();
+  const { url } = await sharedDaemon();
   expect(await runCommand(url, ["run", "--detach", "--executor", "cli-b", "hello"])).toMatchObject({ exitCode: 0 });
   const turns = `"${process.execPath}" "${inject("turnd")}" turns > /dev/full`;
   const { exitCode, stderr } = await execa("sh", ["-c", turns], { reject: false, env: { TURND_URL: url } });

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { LogSoFar } from "../../../../src/turnd/daemon/event-log/event-log.ts";
 import { readEvents } from "../../../../src/turnd/daemon/event-log/read-events.ts";
 import { createRedactor } from "../../../../src/turnd/daemon/event-log/redact.ts";
 import { LoggedEvent } from "../../../../src/turnd/protocol/index.ts";
+import { failingSyncs } from "../../../harness/failing-syncs.ts";
 import { linesOf, message, newPath, openLog } from "./open-log.ts";
 
 test("every line is a logged event, and seq has no gaps", async () => {
@@ -174,18 +174,6 @@ test("an append that fails leaves those behind it their place, and nothing comes
   await log.close();
   expect(readFileSync(path, "utf8").match(/"text":"[a-z]+"/g)).toEqual(['"text":"behind"', '"text":"end"']);
 });
-
-/** A disk that fails so many times to say that it has what was written. */
-async function failingSyncs(times: number) {
-  const file = await open(newPath(), "w");
-  await file.close();
-  const sync = vi.spyOn(Object.getPrototypeOf(file), "sync");
-  for (let count = 0; count < times; count += 1) {
-    sync.mockRejectedValueOnce(Object.assign(new Error("EIO: i/o error, fsync"), { code: "EIO" }));
-  }
-  onTestFinished(() => sync.mockRestore());
-  return sync;
-}
 
 test("a secret never reaches the file, plain, in JSON, or in JSON within JSON", async () => {
   const path = newPath();

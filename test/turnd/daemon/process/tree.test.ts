@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -78,4 +79,15 @@ test("another tree is not touched", async () => {
   expect(survivors(one.mark)).toEqual([]);
   expect(survivors(other.mark).length).toBeGreaterThanOrEqual(7);
   expect(isCliRunning(other.tree.started)).toBe(true);
+});
+
+test("a process that has the number of one that has ended is not touched", async () => {
+  const other = spawn("/bin/sleep", ["1000"], { stdio: "ignore" });
+  onTestFinished(() => void other.kill("SIGKILL"));
+  const pid = other.pid ?? 0;
+  // It started at another time.
+  const started = { keeperPid: pid, keeperStart: 1, pid, pidStart: 1, isSubreaper: true };
+  expect(isCliRunning(started)).toBe(false);
+  expect(await stopTree({ started, marker: "none" }, { signals: ["SIGINT"], graceMs: 100 })).toEqual([]);
+  expect(other.exitCode ?? other.signalCode).toBeNull();
 });

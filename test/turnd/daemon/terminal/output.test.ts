@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ShellOutput } from "../../../../src/turnd/protocol/index.ts";
 import type { TestDaemon } from "../../../harness/daemon.ts";
 import { fakeDaemon } from "../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../harness/shared-daemon.ts";
 import { runLine, startShell } from "../../../harness/terminal.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
 
@@ -39,7 +40,7 @@ async function stream(turnd: TestDaemon, id: string, until?: string, headers: Re
 }
 
 test("output is read from an offset on, without gap or overlap, and waits for a first byte", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "echo on''e", /\none\n/);
   const first = await read(turnd, id);
@@ -56,7 +57,7 @@ test("output is read from an offset on, without gap or overlap, and waits for a 
 });
 
 test("bytes that are no text come as base64 whole; text is cut between characters", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   // The first byte of a character alone, until the shell ends.
   await runLine(turnd, id, "stty -opost; PS1=; printf 'en''d:\\342'; read", /end:/);
@@ -78,7 +79,7 @@ test("bytes that are no text come as base64 whole; text is cut between character
 });
 
 test("a wait for text goes on while only a part of a character has come", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "stty -opost -echo; PS1=; printf 'en''d:\\342'; read; printf '\\234\\223'; read", /end:/);
   const { next_offset: after } = await waitFor("the first byte", async () => {
@@ -108,7 +109,7 @@ test("what the scrollback no longer holds is reported as lost", async () => {
 });
 
 test("server-sent events follow to the end and go on where a reader stopped", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "echo on''e", /\none\n/);
   const before = await stream(turnd, id, "one");
@@ -128,7 +129,7 @@ test("server-sent events follow to the end and go on where a reader stopped", as
 });
 
 test("a cursor that is none, or beyond the end, is refused", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   const bad = await turnd.request("GET", `${pathOf(id)}?after=x`);
   expect([bad.status, bad.body.detail.code]).toEqual([422, "bad_cursor"]);

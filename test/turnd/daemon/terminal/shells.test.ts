@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../../../harness/daemon.ts";
 import { fakeDaemon } from "../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../harness/shared-daemon.ts";
 import { processesNaming } from "../../../harness/processes.ts";
 import { CLI_USER, REPOSITORY, userDirectory } from "../../../harness/temporary.ts";
 import { plain, runLine, startShell } from "../../../harness/terminal.ts";
@@ -22,7 +23,7 @@ async function startZoo(turnd: TestDaemon, id: string): Promise<string> {
 }
 
 test("a shell runs as the CLIs' user on a terminal of its own, without groups, capabilities or a way back", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id, cwd } = await startShell(turnd, { cols: 101, rows: 31 });
   expect(cwd).toBe(turnd.workspace);
   const script =
@@ -84,7 +85,7 @@ test("closing a shell answers when its whole tree is gone, however it tried to e
 });
 
 test("a shell that ends by itself takes what it left behind with it", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   const mark = await startZoo(turnd, id);
   await turnd.request("POST", `/v1/shell/sessions/${id}/input`, { text: "exit 7\r" });
@@ -105,7 +106,7 @@ test("a shell that ends by itself takes what it left behind with it", async () =
 });
 
 test("Ctrl-C interrupts what runs in the foreground", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   // What prints is in the foreground itself: a shell that has not started its next command yet hands the signal to none.
   await runLine(turnd, id, "sh -c \"echo go''ing; exec sleep 1000\"", /\ngoing/);
@@ -113,7 +114,7 @@ test("Ctrl-C interrupts what runs in the foreground", async () => {
 });
 
 test("a resize is seen by what runs", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   const resized = await turnd.request("POST", `/v1/shell/sessions/${id}/resize`, { cols: 132, rows: 50 });
   expect(resized.body).toMatchObject({ cols: 132, rows: 50 });
@@ -147,7 +148,7 @@ test("an idle shell ends, and one that prints does not", async () => {
 });
 
 test("a turn session's terminal opens in its workspace, with the home of the CLIs' user", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const workspace = userDirectory(join(turnd.workspace, "project"));
   const body = { executor: "cli-b", session_id: "session:one", workspace };
   expect((await turnd.request("POST", "/v1/sessions", body)).status).toBe(201);
@@ -160,7 +161,7 @@ test("a turn session's terminal opens in its workspace, with the home of the CLI
 });
 
 test("a place that is none, or not allowed, is refused", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   for (const cwd of ["/nonexistent", "/root"]) {
     const answer = await turnd.request("POST", "/v1/shell/sessions", { cwd });
     expect([answer.status, answer.body.detail.code]).toEqual([422, "workspace_unusable"]);
@@ -170,7 +171,7 @@ test("a place that is none, or not allowed, is refused", async () => {
 });
 
 test("keys for a program that does not read wait, are refused beyond a bound, and stop nothing else", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "stty raw -echo; echo de''af; sleep 1000", /deaf/);
   const text = "x".repeat(262_144);

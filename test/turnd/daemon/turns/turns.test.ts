@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LoggedEvent } from "../../../../src/turnd/protocol/index.ts";
 import { fakeDaemon } from "../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../harness/shared-daemon.ts";
 import { CLI_USER } from "../../../harness/temporary.ts";
 
 test("a turn's events are dense, valid, and end in one turn.ended whose digest proves them", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const result = await turnd.run({ executor: "cli-b", input: "hello\ntool ls\nbye" });
   expect(result.status).toBe("completed");
   expect(result.output).toBe("bye");
@@ -29,7 +30,7 @@ test("a turn's events are dense, valid, and end in one turn.ended whose digest p
 });
 
 test("a session's second turn resumes the native session of its first", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "hello" });
   const second = await turnd.run({ session_id: "session-1", input: "again" });
   expect(second.resumed).toBe(true);
@@ -39,7 +40,7 @@ test("a session's second turn resumes the native session of its first", async ()
 });
 
 test("the prompt reaches the CLI byte for byte, and neither it nor a key stands in argv", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const input = `prompt\n"quotes" 'and' ünïcödé\t\u2028 -- --json`;
   const { output } = await turnd.run({ executor: "cli-b", input });
   expect(output).toContain("ünïcödé");
@@ -61,7 +62,7 @@ test("the CLI gets the allow-listed environment, its own variables, and nothing 
 });
 
 test("the CLI runs as the CLIs' user in the turn's workspace", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { output } = await turnd.run({ executor: "cli-b", input: "cwd" });
   expect(output).toBe(turnd.workspace);
   const { turn_id } = await turnd.run({ executor: "cli-b", input: `touch ${turnd.workspace}/made` });
@@ -70,7 +71,7 @@ test("the CLI runs as the CLIs' user in the turn's workspace", async () => {
 });
 
 test("a turn's directory is a recording that only turnd can read", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { turn_id, session_id } = await turnd.run({ executor: "cli-b", input: "hello" });
   const turn = join(turnd.state, "sessions", session_id, "turns", turn_id);
   for (const name of [
@@ -103,7 +104,7 @@ test("a turn's directory is a recording that only turnd can read", async () => {
 });
 
 test("a CLI that fails, crashes or prints nothing is reported as what it is", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const run = async (input: string) => (await turnd.run({ executor: "cli-b", input })).failure?.code;
   expect(await run("kill-self")).toBe("crashed");
   expect(await run("exit 101")).toBe("crashed");
@@ -111,7 +112,7 @@ test("a CLI that fails, crashes or prints nothing is reported as what it is", as
 });
 
 test("a tool that never ended is closed as interrupted before the end", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { turn_id } = await turnd.run({ executor: "cli-b", input: "open-tool sleep 1\nexit 1" });
   const events = await turnd.events(turn_id);
   expect(events.at(-2)).toMatchObject({ type: "tool.ended", data: { status: "interrupted" } });
@@ -119,7 +120,7 @@ test("a tool that never ended is closed as interrupted before the end", async ()
 });
 
 test("what is not JSON or of no known type is kept as record.unknown", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { turn_id, counts, status } = await turnd.run({
     executor: "cli-b",
     input: 'raw this is no JSON\nraw {"type":"from.the.future","x":1}\nraw {"type":"item.completed"}',
@@ -148,7 +149,7 @@ test("a CLI that is not configured fails the turn as credential_missing", async 
 });
 
 test("every refusal has its status, its code, and a message that names what to change", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const refusals: [what: string, body: unknown, status: number, code: string][] = [
     ["an unknown executor", { executor: "cli-c", input: "x" }, 422, "invalid_request"],
     ["no input", { executor: "cli-b" }, 422, "invalid_request"],
@@ -175,7 +176,7 @@ test("a workspace that the CLIs' user cannot use is refused", async () => {
 });
 
 test("an answer of 2 MB arrives whole", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const result = await turnd.run({
     executor: "cli-b",
     input: `raw {"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"${"ab".repeat(500_000)}"}}`,

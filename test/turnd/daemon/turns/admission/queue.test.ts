@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
@@ -28,7 +29,7 @@ async function waitForProcess(turnd: TestDaemon, turnId: string): Promise<void> 
 }
 
 test("turns of a session run one at a time, first in first out", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const first = await turnd.admit({ ...session, input: "hang" });
   await waitFor("the turn to run", async () => (await status(turnd, first.turn_id)) === "running");
@@ -57,7 +58,7 @@ test("a session with many turns does not keep another waiting for all of them", 
 });
 
 test("reject on a busy session is a problem that names the running turn", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const running = await turnd.admit({ executor: "cli-b", session_id: "session-1", input: "hang" });
   await waitFor("the turn to run", async () => (await status(turnd, running.turn_id)) === "running");
   const answer = await turnd.request("POST", "/v1/turns", {
@@ -88,7 +89,7 @@ test("a full queue is a 429 with Retry-After, and nothing is kept of what was re
 });
 
 test("cancel works on a waiting turn: one event, and the others keep their order", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const first = await turnd.admit({ ...session, input: "sleep 0.5" });
   const second = await turnd.admit({ ...session, input: "x" });
@@ -101,7 +102,7 @@ test("cancel works on a waiting turn: one event, and the others keep their order
 });
 
 test("a waiting turn that is cancelled leaves the temporary files of the running one", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const mark = join(turnd.workspace, "kept");
   const input = `shell echo precious > $TMPDIR/work\nhello\nshell until [ -e ${mark} ]; do sleep 0.02; done\nshell cat $TMPDIR/work > ${mark}`;
@@ -149,7 +150,7 @@ test("what was put first in line is first again after a restart", async () => {
 });
 
 test("steer takes over at a step boundary and continues the same native session", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const tools = "tool next\nsleep 0.02\n".repeat(500);
   const running = await turnd.admit({ ...session, input: `hello\n${tools}` });
@@ -163,7 +164,7 @@ test("steer takes over at a step boundary and continues the same native session"
 });
 
 test("a turn that is steered while it prints its last output is completed, and the steer comes next", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const running = await turnd.admit({ ...session, input: "tool one\nsleep 1\nlast words\nsleep 0.5" });
   await waitFor("a tool to end", async () =>
@@ -192,7 +193,7 @@ test("a steer that meets no boundary stops the turn after the longest wait", asy
 });
 
 test("a steer that is cancelled while it waits stops no turn, unless another one still waits", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const mark = join(turnd.workspace, "go-on");
   const steerBy = { queue_policy: "steer", input: "instead" };
   const run = async (session_id: string, rest: string): Promise<string> => {

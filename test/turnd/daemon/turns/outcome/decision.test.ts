@@ -30,6 +30,16 @@ function facts(ending: { failure?: FailureDraft; proof?: Ending["proof"] }, rest
   return { endedBy: null, exit: EXITED, isDegraded: false, ending: { ...common, ...explained }, ...rest };
 }
 
+test.each([
+  ["its exit code is another", { exit: { code: 3, signal: null } }, "failed"],
+  ["it was killed", { exit: KILLED }, "failed"],
+  ["its end was not seen", { exit: null }, "failed"],
+  ["its exit was not recorded", { exit: null, isExitUnrecorded: true }, "completed"],
+  ["its exit code is the one that belongs to the proof", { exit: EXITED }, "completed"],
+])("of a CLI that printed a proof of completion the turn is judged by its exit too: %s", (_, rest, status) => {
+  expect(concludeTurn(facts({}, rest)).status).toBe(status);
+});
+
 const matched = (tried: readonly TriedRule[] | undefined): string[] =>
   (tried ?? []).flatMap(({ rule, outcome }) => (outcome === "no_match" ? [] : [`${rule} ${outcome}`]));
 

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { processesNaming } from "../../../../harness/processes.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -60,14 +61,14 @@ test("CLI B is asked by SIGINT first", async () => {
 });
 
 test("a normal end is swept too", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const mark = newMark();
   expect((await turnd.run({ executor: "cli-b", input: `shell escapees ${mark}\nready` })).status).toBe("completed");
   expect(processesNaming(mark)).toEqual([]);
 });
 
 test("another session's processes are not touched", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const [one, other] = [await startZoo(turnd, "hang"), await startZoo(turnd, "hang")];
   await turnd.request("POST", `/v1/turns/${one.turnId}/cancel`);
   expect(processesNaming(one.mark)).toEqual([]);
@@ -75,7 +76,7 @@ test("another session's processes are not touched", async () => {
 });
 
 test("deleting a session cancels and sweeps its turn first", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const mark = newMark();
   const { turn_id } = await turnd.admit({
     executor: "cli-b",
@@ -101,7 +102,8 @@ test("deleting a session cancels and sweeps its turn first", async () => {
   expect((await turnd.request("GET", `/v1/turns/${turn_id}`)).body.detail.code).toBe("turn_not_found");
 });
 
-test("100 rounds of processes that try to escape leave no survivor", { timeout: 600_000 }, async () => {
+/** `npm run soak` does it for as long as is wanted. */
+test("12 rounds of processes that try to escape leave no survivor", { timeout: 300_000 }, async () => {
   const turnd = await fakeDaemon({ TURND_MAX_TURNS: "4", TURND_CANCEL_GRACE_MS: "100" });
   const seen: string[] = [];
   async function round(): Promise<void> {
@@ -113,7 +115,7 @@ test("100 rounds of processes that try to escape leave no survivor", { timeout: 
       [],
     );
   }
-  for (let rounds = 0; rounds < 25; rounds += 1) await Promise.all([round(), round(), round(), round()]);
+  for (let rounds = 0; rounds < 3; rounds += 1) await Promise.all([round(), round(), round(), round()]);
   expect(seen.flatMap((mark) => processesNaming(mark)).map(describeProcess)).toEqual([]);
 });
 

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { expectSameAgain } from "../../../../harness/same-again.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -14,7 +15,7 @@ async function warningsOf(turnd: TestDaemon, turnId: string): Promise<string[]> 
 }
 
 test("a tool that works in silence is not idle, whether the CLI printed its start or not", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const announced = await turnd.run({ executor: "cli-b", input: "open-tool make\nsleep 4", idle_timeout_ms: 1_500 });
   expect(announced.status).toBe("completed");
   const unannounced = await turnd.run({ executor: "cli-b", input: `hello\n${TOOL}`, idle_timeout_ms: 1_500 });
@@ -22,7 +23,7 @@ test("a tool that works in silence is not idle, whether the CLI printed its star
 });
 
 test("a helper of the CLI's and what an earlier tool left behind are no tools, and the reason names what was seen last", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const helper = "shell sleep 600 & setsid sleep 600 &";
   const result = await turnd.run({ executor: "cli-b", input: `${helper}\nhello\nhang`, idle_timeout_ms: 1_500 });
   expect(result.failure).toMatchObject({
@@ -33,7 +34,7 @@ test("a helper of the CLI's and what an earlier tool left behind are no tools, a
 });
 
 test("a tool that never ends is ended by the turn's timeout", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const input = "hello\nshell exec setsid sleep 600";
   const result = await turnd.run({ executor: "cli-b", input, idle_timeout_ms: 500, timeout_ms: 4_000 });
   expect(result.failure?.code).toBe("turn_timeout");

@@ -78,3 +78,11 @@ test("a step boundary counts only where nothing has come after it", async () => 
   expect((await consume(lines, 1)).boundaries()).toBe(1);
   expect((await consume([...lines, "", tool("completed", "item_1", "completed"), ""], 7)).boundaries()).toBe(1);
 });
+
+test("what a resumed process printed that failed before it named its session is passed on", async () => {
+  const failed = `{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}`;
+  const { consumed, halts, emitted } = await consume(["?", failed]);
+  expect(halts).toEqual([]);
+  expect(consumed.ending.failure?.code).toBe("auth_failed");
+  expect([consumed.hasEmitted, emitted()]).toEqual([true, 1]);
+});

@@ -11,13 +11,14 @@ import {
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
-import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { fakeCliA } from "../../../../harness/fake-env.ts";
 import { CLI_USER, temporaryDirectory, userFile } from "../../../../harness/temporary.ts";
 
 /** A session with one turn, whose native state is then lost. */
 async function lostSession(): Promise<{ turnd: TestDaemon; native: string | undefined; home: string }> {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "the first question" });
   const home = join(turnd.state, "sessions/session-1/home");
   for (const name of readdirSync(join(home, "fake-cli-b/sessions"))) {
@@ -57,7 +58,7 @@ test("with resume_policy fail the turn fails as resume_degraded and nothing is e
 });
 
 test("a turn that the CLI could not save is not left out of the next one, which reports it", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const message =
     "Failed to save the conversation transcript; Codex will continue retrying. Error: No space left on device";
   const item = JSON.stringify({ type: "item.completed", item: { id: "item_9", type: "error", message } });
@@ -85,7 +86,7 @@ shell cat ${once} && rm ${once}`;
 });
 
 test("a session that does not match is killed before anything of it is passed on", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "hello" });
   const home = join(turnd.state, "sessions/session-1/home/fake-cli-b");
   writeFileSync(join(home, "sessions/answer-as.jsonl"), "01a1fd18-0000-7000-8000-000000000000");
@@ -177,7 +178,7 @@ describe.each(EXECUTORS)("%s, whose session's home is gone", (executor) => {
 });
 
 test("a home that is gone before there is anything to resume is made again, and nothing is degraded", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   await turnd.request("POST", "/v1/sessions", { executor: "cli-b", session_id: "session-1" });
   renameSync(join(turnd.state, "sessions/session-1/home"), join(turnd.state, "lost"));
   const result = await turnd.run({ session_id: "session-1", input: "hello" });
@@ -185,7 +186,7 @@ test("a home that is gone before there is anything to resume is made again, and 
 });
 
 test("a home that a tool has closed to its own user is opened for the next turn", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "shell chmod 0 $TMPDIR/.." });
   const second = await turnd.run({ session_id: "session-1", input: "hello" });
   expect(second).toMatchObject({ status: "completed", native_session_id: first.native_session_id, resumed: true });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { execaSync } from "execa";
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
-import { fakeDaemon } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
 
 const session = { executor: "cli-b", session_id: "session-1" };
@@ -33,7 +33,7 @@ async function expectServed(turnd: TestDaemon): Promise<void> {
 }
 
 test.each(Object.entries(FAULTS))("%s in place of a waiting turn's log ends that turn alone", async (_, put) => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const go = join(turnd.workspace, "go");
   const first = await turnd.admit({ ...session, input: `shell until [ -e ${go} ]; do sleep 0.02; done` });
   const second = await turnd.admit({ ...session, input: "hello" });
@@ -51,7 +51,7 @@ test.each(Object.entries(FAULTS))("%s in place of a waiting turn's log ends that
 });
 
 test("a cancel of a turn whose end cannot be written does not answer that it is cancelled", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const go = join(turnd.workspace, "go");
   await turnd.admit({ ...session, input: `shell until [ -e ${go} ]; do sleep 0.02; done` });
   const waiting = await turnd.admit({ ...session, input: "hello" });
@@ -77,7 +77,7 @@ test.each([
   "result.json",
   "reserve",
 ])("a pipe in place of a waiting turn's %s holds nothing up", async (name) => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const go = join(turnd.workspace, "go");
   await turnd.admit({ ...session, input: `shell until [ -e ${go} ]; do sleep 0.02; done` });
   const waiting = await turnd.admit({ ...session, input: "hello" });

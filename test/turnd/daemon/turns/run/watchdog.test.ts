@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSyn
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { expectSameAgain } from "../../../../harness/same-again.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -13,7 +14,7 @@ test("a CLI that prints nothing at all ends by the start timeout", async () => {
 });
 
 test("silence on stdout ends by the idle timeout, and a byte now and then keeps it going", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const idle = await turnd.run({ executor: "cli-b", input: "hello\nhang", idle_timeout_ms: 4_000 });
   expect(idle.failure?.code).toBe("idle_timeout");
   expect(idle.output).toBe("hello");
@@ -22,7 +23,7 @@ test("silence on stdout ends by the idle timeout, and a byte now and then keeps 
 });
 
 test("noise on stderr alone does not keep a turn from its idle timeout", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const noise = Array.from({ length: 50 }, () => "stderr tick\nsleep 0.1").join("\n");
   expect((await turnd.run({ executor: "cli-b", input: noise, idle_timeout_ms: 700 })).failure?.code).toBe(
     "idle_timeout",
@@ -30,7 +31,7 @@ test("noise on stderr alone does not keep a turn from its idle timeout", async (
 });
 
 test("a busy turn ends by the turn timeout", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const result = await turnd.run({ executor: "cli-b", input: "paced 1000 0.05", timeout_ms: 5_000 });
   expect(result.failure).toMatchObject({ code: "turn_timeout", retryable: false });
   expect(result.counts.records).toBeGreaterThan(2);

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startAttack } from "../../../../harness/attack.ts";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
-import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { temporaryDirectory, userDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
 
@@ -15,14 +16,14 @@ const session = { executor: "cli-b", session_id: "session-1" };
 const sessionsOf = (turnd: TestDaemon): string[] => readdirSync(join(turnd.state, "sessions"));
 
 test("temporary files are removed from directories that cannot be written", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   expect((await turnd.run({ ...session, input: closeIn("$TMPDIR") })).status).toBe("completed");
   const left = join(turnd.state, "sessions/session-1/home/tmp");
   await waitFor("what it left to be removed", () => !existsSync(join(left, "m")));
 });
 
 test("removing temporary files changes nothing outside, whatever links lead there", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const outside = join(turnd.workspace, "outside");
   const links = `shell cd $TMPDIR; mkdir ${outside}; touch ${outside}/f; ln ${outside}/f hard; ln -s ${outside} soft; chmod 444 hard; chmod 555 ${outside}`;
   await turnd.run({ ...session, input: `${links}\n${closeIn("$TMPDIR")}` });
@@ -33,7 +34,7 @@ test("removing temporary files changes nothing outside, whatever links lead ther
 });
 
 test("a session is deleted with directories in its home that cannot be written", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   // The way to the home itself, too.
   await turnd.run({ ...session, input: `${closeIn("$TMPDIR/..")}\nshell chmod 500 $TMPDIR/..` });
   expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
@@ -41,7 +42,7 @@ test("a session is deleted with directories in its home that cannot be written",
 });
 
 test("nothing of a turn is written or tidied any more when its session is deleted at the sight of its end", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   for (let round = 0; round < 5; round += 1) {
     const { turn_id } = await turnd.admit({ ...session, input: "hello" });
     for await (const { event } of turnd.follow(turn_id)) if (event === "turn.ended") break;
@@ -85,14 +86,12 @@ test.skipIf(process.getuid?.() !== 0)(
     for (const name of ["one", "deep/two"]) writeFileSync(join(target, name), "root's");
     chmodSync(target, 0o700);
     const own = userDirectory(join(directory, "own"));
-    for (let round = 0; round < 3; round += 1) {
-      await turnd.run({ ...session, input: "hello" });
-      const home = join(turnd.state, "sessions/session-1/home");
-      const attack = await startAttack("swap-while-removed", home, target, join(own, String(round)));
-      expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
-      await attack.said;
-      expect([readdirSync(target).toSorted(), readdirSync(join(target, "deep"))]).toEqual([["deep", "one"], ["two"]]);
-    }
+    await turnd.run({ ...session, input: "hello" });
+    const home = join(turnd.state, "sessions/session-1/home");
+    const attack = await startAttack("swap-while-removed", home, target, join(own, "attack"));
+    expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+    await attack.said;
+    expect([readdirSync(target).toSorted(), readdirSync(join(target, "deep"))]).toEqual([["deep", "one"], ["two"]]);
   },
 );
 

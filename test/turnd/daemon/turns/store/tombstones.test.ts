@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { openTombstones, type Tombstone } from "../../../../../src/turnd/daemon/turns/store/tombstones.ts";
+import { failingSyncs } from "../../../../harness/failing-syncs.ts";
 import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -32,6 +33,17 @@ test("a first one that could not be written keeps no later one from it", async (
   mkdirSync(directory);
   await stones.add([stone("b")]);
   expect((await openTombstones(directory)).find("b")).toEqual(stone("b"));
+});
+
+test("what the disk does not confirm is not added, and is when it does", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const stones = await openTombstones(directory);
+  const sync = await failingSyncs(1);
+  await expect(stones.add([stone("a")])).rejects.toThrow("EIO");
+  expect(readFileSync(join(directory, "tombstones.jsonl"), "utf8")).toBe("");
+  await stones.add([stone("a")]);
+  expect(sync).toHaveBeenCalledTimes(2);
+  expect((await openTombstones(directory)).find("a")).toEqual(stone("a"));
 });
 
 test("what is added at once is all kept", async () => {
