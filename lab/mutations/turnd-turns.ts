@@ -144,7 +144,7 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
     find: 'return "@stat[0, 1]" eq $level->{is};',
     replace: "return 1;",
     says: "a directory that a process moves while it is removed leads the removal elsewhere",
-    caughtBy: ["test/turnd/daemon/process/remove-directory.test.ts"],
+    caughtBy: ["test/turnd/daemon/files/removals.test.ts > moved elsewhere"],
   },
   {
     id: "restarts-not-counted",

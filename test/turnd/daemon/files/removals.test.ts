@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Problem } from "../../../../src/turnd/protocol/index.ts";
@@ -41,12 +41,13 @@ async function refusal(response: Response): Promise<string> {
   return `${response.status} ${detail.code}: ${detail.message}`;
 }
 
-/** Stops the process that removes a path, in the middle, and finds it so. */
-async function holdRemoval(path: string): Promise<number> {
+/** Stops the process that removes a path, in the middle, and finds it so. @param within - a directory that it is in by then */
+async function holdRemoval(path: string, within?: string): Promise<number> {
   const hex = Buffer.from(path).toString("hex");
   const pid = await waitFor("the removal", () => {
     const found = processesNaming(hex);
-    return listProcesses().find((each) => found.includes(each.pid) && found.includes(each.parentPid))?.pid;
+    const one = listProcesses().find((each) => found.includes(each.pid) && found.includes(each.parentPid))?.pid;
+    return one !== undefined && (within === undefined || readlinkSync(`/proc/${one}/cwd`) === within) && one;
   });
   process.kill(pid, "SIGSTOP");
   await waitFor("it stands still", () => listProcesses().some((each) => each.pid === pid && each.state === "T"));
@@ -154,6 +155,25 @@ test.each([
   ["ENXIO 6162", 503, "transfer_failed", "the process that works on the files could not finish: it answered ENXIO: ab"],
 ])("what a worker answers, %s, is refused by its reason", (answer, status, code, message) => {
   expect(refusalOf(answer)).toMatchObject({ status, code, message });
+});
+
+test("a directory that is moved elsewhere while it is removed leads the removal to nothing there", LARGE, async () => {
+  const api = await createFilesApp();
+  const [tree, kept] = [userDirectory(join(api.workspace, "tree")), userDirectory(join(api.workspace, "kept"))];
+  const names = Array.from({ length: 50 }, (_, number) => `file${number}`);
+  for (const path of [tree, kept].flatMap((directory) => names.map((name) => join(directory, name)))) {
+    writeFileSync(path, "");
+    userFile(path);
+  }
+  makeTree(join(tree, "inner"), { files: 20_000 });
+  const answer = remove(api, "tree");
+  const pid = await holdRemoval("tree", join(tree, "inner"));
+  renameSync(join(tree, "inner"), join(kept, "inner"));
+  process.kill(pid, "SIGCONT");
+  expect(await refusal(await answer)).toBe(
+    "503 transfer_failed: a process moved a directory while it was removed: tree/inner",
+  );
+  expect(readdirSync(kept).toSorted()).toEqual(["inner", ...names].toSorted());
 });
 
 test("a removal ends when its client leaves", LARGE, async () => {

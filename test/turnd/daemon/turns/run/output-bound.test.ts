@@ -11,7 +11,7 @@ test("output beyond the limit is reported, and cut off where nothing writes any 
   const directory = temporaryDirectory(onTestFinished);
   writeFileSync(join(directory, "stdout.jsonl"), "x".repeat(150));
   writeFileSync(join(directory, "stderr.log"), "y".repeat(100));
-  const onBeyond = vi.fn();
+  const onBeyond = vi.fn<() => void>();
   const bound = boundOutput({ maxBytes: 100, logBytes: () => 0, onBeyond });
   bound.observe({ lines: [line(1)], stdoutBytes: 100, stderrBytes: 100 });
   expect([onBeyond.mock.calls.length, bound.abandoned.aborted]).toEqual([0, false]);
@@ -26,7 +26,7 @@ test("a log that has grown beyond what an output may become ends the reading, an
   const directory = temporaryDirectory(onTestFinished);
   writeFileSync(join(directory, "stdout.jsonl"), "{}\n".repeat(10));
   writeFileSync(join(directory, "stderr.log"), "");
-  const onBeyond = vi.fn();
+  const onBeyond = vi.fn<() => void>();
   let logBytes = 400;
   const bound = boundOutput({ maxBytes: 100, logBytes: () => logBytes, onBeyond });
   bound.observe({ lines: [line(1)], stdoutBytes: 3, stderrBytes: 0 });
