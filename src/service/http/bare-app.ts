@@ -9,10 +9,10 @@ import { RequestLog } from "../../kit/http/request-log.ts";
 import { ApiProblem } from "../protocol/problems.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
 import { registerFormBody } from "./form-body.ts";
-import { registerProblems, sendRoutingError } from "./problem.ts";
+import { compileValidator, problems } from "./problem.ts";
+import { implyRefusals } from "./refusals.ts";
 import { traceFields } from "../runs/state/trace-id.ts";
 import { readTraceparent } from "../../kit/http/traceparent.ts";
-import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
@@ -39,13 +39,14 @@ export function createBareApp(options: BareAppOptions): FastifyInstance {
     trustProxy: (_address: string, hop: number) => hop < options.trustedProxies,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
     exposeHeadRoutes: false,
-    frameworkErrors: sendRoutingError,
+    frameworkErrors: problems.send,
     clientErrorHandler: createConnectionRefusal("invalid_json"),
   });
   app.server.maxConnections = options.maxStreams + MAX_OTHER_CONNECTIONS;
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
-  registerProblems(app);
+  problems.register(app);
+  implyRefusals(app);
   limitBodies(app, createBodyLimits(options.bodies));
   requireOneHost(app, "invalid_json");
   registerJsonBody(app, (code, message) => new ApiProblem(code, message));

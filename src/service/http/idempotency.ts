@@ -2,6 +2,15 @@ import type { FastifyRequest } from "fastify";
 import { Id } from "../protocol/common.ts";
 import { InputProblem, ValidationProblem } from "../protocol/problems.ts";
 
+/** The configuration of a route where the header is the request's id. */
+export const idempotent = {
+  config: {
+    describedHeaders: {
+      "Idempotency-Key": "The request's id, where the body names none; both and different is 422.",
+    },
+  },
+};
+
 const LOC = ["header", "idempotency-key"];
 
 /**

@@ -1,13 +1,35 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
-import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { describeRoute } from "../../kit/http/openapi/describe-route.ts";
 import { completeDocument } from "./describe/document.ts";
-import { TAGS } from "./describe/operations.ts";
 
 const DESCRIPTION =
   "Hosts agents by slug, keeps threads, runs them on turnd, and serves each run's events as one durable, resumable stream. " +
   'A refusal is `{"detail":{"code","message",…}}`; a request that does not validate is 422 with a list of fields.';
+
+/** The groups of routes. */
+const TAGS: Readonly<Record<string, string>> = {
+  system: "Health, readiness and what this service is.",
+  auth: "Logging in, and who one is.",
+  users: "Users, departments and the audit.",
+  keys: "API keys.",
+  cli: "Logging a command-line client in, approved by a person in a browser.",
+  agents: "What runs work with.",
+  threads: "Conversations, and what waits in them.",
+  runs: "Runs and their events.",
+  requests: "Accepted requests, before and after they have a run.",
+  "agent-calls": "Agents called with OpenAI-style messages.",
+  evaluations: "Runs of evaluation samples.",
+  "knowledge-bases": "Records of knowledge bases, for those who manage them.",
+  "knowledge-files": "Originals, before they are documents of a knowledge base.",
+  "knowledge-documents": "Documents of a knowledge base: add, parse, index, read back, delete.",
+  "knowledge-queries": "Queries over knowledge bases, for every user who may read them.",
+  tasks: "Background work.",
+  webhooks: "Subscriptions to the ends of runs.",
+  usage: "What runs have cost.",
+};
 
 /** Where the page may load from: only from this server. */
 const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
@@ -40,7 +62,7 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
       security: [{ bearer: [] }],
     },
     convertConstToEnum: false,
-    transform: jsonSchemaTransform,
+    transform: describeRoute,
     transformObject: (input) => completeDocument(jsonSchemaTransformObject(input)),
   });
 }

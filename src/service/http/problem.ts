@@ -1,61 +1,49 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
-import { bodyLimitOf } from "../../kit/http/body-limits.ts";
-import { readFastifyRefusal } from "../../kit/http/fastify-refusals.ts";
+import type { FastifyRequest } from "fastify";
+import { createProblems, type Answer } from "../../kit/http/problems.ts";
+import { createValidator, type RequestFault } from "../../kit/http/validation.ts";
 import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../protocol/problems.ts";
+import { isStorable, storableText } from "../storage/storable.ts";
 import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
 
 const DISK_FULL = "53100";
-const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
+/** Logged with the fault behind them. */
+const FAULTS: readonly string[] = ["internal_error", "not_ready", "storage_full"];
 
-/**
- * Makes every refusal, and every fault behind it, a problem (`{"detail":…}`).
- *
- * A fault is logged here, once; the caller gets `internal_error` without its message.
- */
-export function registerProblems(app: FastifyInstance): void {
-  app.setErrorHandler(sendError);
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split("?", 1)[0] ?? "/";
-    const allowed = METHODS.filter((method) => Boolean(app.findRoute({ method, url: path }))).map(String);
-    if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
-    const offer = allowed.length > 0 ? `; this path offers ${allowed.join(" and ")}` : "; see /openapi.json";
-    throw new ApiProblem("route_not_found", `there is no ${request.method} ${path}${offer}`);
-  });
-}
+/** Makes every refusal, and every fault behind it, a problem (`{"detail":…}`). */
+export const problems = createProblems<ApiProblem | ValidationProblem>({
+  recognise,
+  refuse: (code, message) => new ApiProblem(code, message),
+  refuseBroken: (message) => new ApiProblem("invalid_json", message),
+  faultMessage: "the service failed to answer; the reason is in its log",
+  answer,
+  name: ({ routeOptions }) => ({ route: routeOptions.url }),
+});
 
-/** Answers what goes wrong before any route is found, where the error handler does not reach. */
-export function sendRoutingError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  sendError(error, request, reply);
-}
-
-function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = toProblem(error, request);
+function answer(problem: ApiProblem | ValidationProblem): Answer {
   if (problem instanceof ValidationProblem) {
-    void reply.code(422).send({ detail: problem.fields });
-    return;
+    return { status: 422, body: { detail: problem.fields }, headers: {}, isFault: false };
   }
   const { code, message, extras, retryAfterSeconds } = problem;
-  if (code === "internal_error" || code === "not_ready" || code === "storage_full") {
-    request.log.error({ err: error, method: request.method, route: request.routeOptions.url }, "request failed");
-  }
-  if (code === "unauthorized") void reply.header("www-authenticate", "Bearer");
-  if (retryAfterSeconds !== undefined) void reply.header("retry-after", retryAfterSeconds);
-  if (code === "login_locked") void reply.header("x-lock-remaining", retryAfterSeconds ?? 0);
-  void reply.code(PROBLEM_STATUS[code]).send({ detail: { code, message, ...extras } });
+  return {
+    status: PROBLEM_STATUS[code],
+    body: { detail: { code, message, ...extras } },
+    headers: {
+      ...(code === "unauthorized" ? { "www-authenticate": "Bearer" } : {}),
+      ...(retryAfterSeconds === undefined ? {} : { "retry-after": retryAfterSeconds }),
+      ...(code === "login_locked" ? { "x-lock-remaining": retryAfterSeconds ?? 0 } : {}),
+    },
+    isFault: FAULTS.includes(code),
+  };
 }
 
-function toProblem(error: unknown, request: FastifyRequest): ApiProblem | ValidationProblem {
+function recognise(error: unknown, request: FastifyRequest): ApiProblem | ValidationProblem | undefined {
   if (error instanceof ApiProblem || error instanceof ValidationProblem) return error;
   // Before the database is asked about: a client's connection breaks with the same codes as the database's.
   if (hasBrokenOff(request)) return new ApiProblem("invalid_json", "the body broke off");
   if (isDatabaseAway(error)) return new ApiProblem("not_ready", "the database is away; try again");
   if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
   if (isDiskFull(error)) return new ApiProblem("storage_full", "the service's disk is full");
-  const refusal = readFastifyRefusal(error, bodyLimitOf(request).bytes);
-  if (refusal === undefined) {
-    return new ApiProblem("internal_error", "the service failed to answer; the reason is in its log");
-  }
-  return new ApiProblem(refusal.code === "broken_request" ? "invalid_json" : refusal.code, refusal.message);
+  return undefined;
 }
 
 /** The client has gone before all of its body was here. */
@@ -66,4 +54,54 @@ function hasBrokenOff({ raw }: FastifyRequest): boolean {
 /** A file could not be written for want of space: an upload's, where objects are files. */
 function isDiskFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+}
+
+/** Validates a part of a request: 422 with one entry for each field that does not fit. */
+export const compileValidator = createValidator({
+  inspect: findUnstorable,
+  refuse: (faults) =>
+    new ValidationProblem(
+      faults.map(({ path, message, type }) => ({
+        loc: path.map((key) => (typeof key === "number" ? key : storableText(key))),
+        msg: message,
+        type,
+      })),
+    ),
+});
+
+/**
+ * The value that no engine stores: a text with U+0000 or half a surrogate, or a number like 1e999, which is none once it is
+ * read and would be kept as null. How deep a body is, and of how many values, its parser has limited.
+ */
+function findUnstorable(value: unknown): RequestFault | undefined {
+  if (typeof value === "string") return isStorable(value) ? undefined : unstorableText("must not contain");
+  if (typeof value === "number") {
+    if (Number.isFinite(value)) return undefined;
+    return { path: [], message: "the number is larger than a number can be", type: "unstorable_number" };
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const fault = findUnstorable(value[index]);
+      if (fault !== undefined) return below(index, fault);
+    }
+    return undefined;
+  }
+  for (const [key, entry] of Object.entries(value)) {
+    const fault = isStorable(key) ? findUnstorable(entry) : unstorableText("its name contains");
+    if (fault !== undefined) return below(key.slice(0, MAX_NAME), fault);
+  }
+  return undefined;
+}
+
+/** Most of a name that an answer repeats. */
+const MAX_NAME = 200;
+
+function unstorableText(fault: string): RequestFault {
+  return { path: [], message: `${fault} U+0000 or half a surrogate pair`, type: "unstorable_text" };
+}
+
+/** The path is written down only where there is a fault. */
+function below(key: string | number, fault: RequestFault): RequestFault {
+  return { ...fault, path: [key, ...fault.path] };
 }

@@ -1,13 +1,18 @@
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { completeRefusals, groupRefusals, type Refusal } from "../../kit/http/refusals.ts";
 import { Problem, ValidationError } from "../protocol/common.ts";
 import { PROBLEM_STATUS, type ProblemCode } from "../protocol/problems.ts";
-import { z } from "zod";
 
 type StatusOf<C extends ProblemCode> = (typeof PROBLEM_STATUS)[C];
 
-interface Refusal {
-  readonly description: string;
-  readonly content: { readonly "application/json": { readonly schema: z.ZodType } };
-}
+const NOT_VALID = 422;
+const Unprocessable = z.union([ValidationError, Problem]);
+const RULES = {
+  statusOf: PROBLEM_STATUS,
+  schemaOf: (status: number) => (status === NOT_VALID ? Unprocessable : Problem),
+  withoutCode: "The request does not validate.",
+};
 
 /** What any route may answer. */
 const ALWAYS = [
@@ -18,36 +23,25 @@ const ALWAYS = [
   "internal_error",
   "not_ready",
 ] as const;
-const Unprocessable = z.union([ValidationError, Problem]);
+/** What any call that is no GET may be refused for: a body is read before it is known that the route needs none. */
+const CHANGING = ["invalid_json", "unsupported_media_type", "body_too_large", "shutting_down"] as const;
 
-/** The response schemas of a route's refusals, by status; each description names the codes behind it. */
+/** The response schemas of a route's refusals, by status. */
 export function refusals<C extends ProblemCode = never>(
   ...codes: readonly C[]
-): Record<StatusOf<C | (typeof ALWAYS)[number]> | 422, Refusal>;
-export function refusals(...codes: readonly ProblemCode[]): Record<number, Refusal> {
-  const byStatus = Map.groupBy(new Set<ProblemCode>([...codes, ...ALWAYS]), (code) => PROBLEM_STATUS[code]);
-  const answers: Record<number, Refusal> = {
-    422: { description: NOT_VALID, content: { "application/json": { schema: Unprocessable } } },
-  };
-  for (const [status, all] of byStatus) {
-    const schema = status === 422 ? Unprocessable : Problem;
-    answers[status] = { description: describeCodes(all), content: { "application/json": { schema } } };
-  }
-  return answers;
+): Record<StatusOf<C | (typeof ALWAYS)[number]> | typeof NOT_VALID, Refusal<ProblemCode>>;
+export function refusals(...codes: readonly ProblemCode[]): Record<number, Refusal<ProblemCode>> {
+  return groupRefusals([...codes, ...ALWAYS], RULES, [NOT_VALID]);
 }
 
-const NOT_VALID = "The request does not validate.";
-
-/** The description of an answer that refuses, by its codes. */
-export function describeCodes(codes: readonly ProblemCode[]): string {
-  return codes.map((code) => `\`${code}\``).join(", ");
-}
-
-/** The codes of such a description; none for an answer that refuses nothing. */
-export function readCodes(description: string): ProblemCode[] {
-  return [...description.matchAll(/`(\w+)`/g)].flatMap(([, code = ""]) => (isCode(code) ? [code] : []));
-}
-
-function isCode(code: string): code is ProblemCode {
-  return code in PROBLEM_STATUS;
+/** Adds to each route of an app what its method and body imply; a public route refuses no credential. */
+export function implyRefusals(app: FastifyInstance): void {
+  completeRefusals(app, RULES, ({ method, schema, config }) => ({
+    added: [
+      ...(method === "GET" ? [] : CHANGING),
+      ...(schema?.body === undefined ? [] : (["storage_full"] as const)),
+      ...(config?.describedHeaders?.["Idempotency-Key"] === undefined ? [] : (["idempotency_key_mismatch"] as const)),
+    ],
+    removed: schema?.security?.length === 0 ? ["unauthorized"] : [],
+  }));
 }

@@ -18,7 +18,9 @@ const tags = ["agents"];
 export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app, { agents }) => {
   const list = {
     tags,
+    operationId: "listAgents",
     summary: "List agents",
+    description: "Agents that the caller may use.",
     querystring: AgentListQuery,
     response: { 200: AgentList, ...refusals() },
   };
@@ -26,7 +28,9 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
 
   const create = {
     tags,
+    operationId: "createAgent",
     summary: "Make an agent",
+    description: "Admins and superadmins. Without `share_config` all may use it and only its maker manages it.",
     body: CreateAgentBody,
     response: {
       200: AgentAnswer,
@@ -46,7 +50,9 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
 
   const get = {
     tags,
+    operationId: "getAgent",
     summary: "Look at an agent",
+    description: "404 for an agent that is not shared with the caller.",
     params: AgentPath,
     response: { 200: AgentAnswer, ...refusals("agent_not_found") },
   };
@@ -56,7 +62,9 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
 
   const update = {
     tags,
+    operationId: "updateAgent",
     summary: "Change an agent",
+    description: "`revision` must be the present one. Slug and executor cannot change.",
     params: AgentPath,
     body: UpdateAgentBody,
     response: {
@@ -78,7 +86,9 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
 
   const remove = {
     tags,
+    operationId: "deleteAgent",
     summary: "Delete an agent without threads",
+    description: "409 while it has threads: disable it instead.",
     params: AgentPath,
     response: { 200: Success, ...refusals("forbidden", "agent_not_found", "agent_in_use") },
   };

@@ -14,7 +14,9 @@ const open = { config: { isPublic: true } };
 export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { accounts, logins } }) => {
   const firstRun = {
     tags,
+    operationId: "checkFirstRun",
     summary: "Ask whether the first account is still to be made",
+    description: "True until `initialize` has made an account.",
     security: [],
     response: { 200: z.strictObject({ first_run: z.boolean() }).meta({ id: "FirstRun" }), ...refusals() },
   };
@@ -24,7 +26,9 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
 
   const initialize = {
     tags,
+    operationId: "initialize",
     summary: "Make the first account, a superadmin",
+    description: "Works once, while no account exists. `init_token` is needed where the service was started with one.",
     security: [],
     body: InitializeBody,
     response: { 200: Token, ...refusals("init_token_invalid", "already_initialized", "password_invalid") },
@@ -35,9 +39,11 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
 
   const token = {
     tags,
+    operationId: "createToken",
     summary: "Log in",
-    description: "JSON, or a form as of OAuth2's password grant.",
+    description: "JSON, or a form as of OAuth2's password grant. Too many failures lock the name at that address: 423.",
     security: [],
+    consumes: ["application/json", "application/x-www-form-urlencoded"],
     body: TokenBody,
     response: { 200: Token, ...refusals("invalid_credentials", "login_locked") },
   };
@@ -45,7 +51,13 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     showToken(await logins.logIn(body, ip)),
   );
 
-  const me = { tags, summary: "Ask who one is", response: { 200: Me, ...refusals() } };
+  const me = {
+    tags,
+    operationId: "getMe",
+    summary: "Ask who one is",
+    description: "The user, and what the call was made with: a token or a key.",
+    response: { 200: Me, ...refusals() },
+  };
   app.get("/api/auth/me", { schema: me }, async (request) => {
     const caller = callerOf(request);
     const { credential } = caller;
@@ -58,6 +70,7 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
 
   const password = {
     tags,
+    operationId: "changePassword",
     summary: "Change one's password",
     description: "Ends all tokens given out before.",
     body: PasswordBody,
@@ -69,7 +82,9 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
 
   const logout = {
     tags,
+    operationId: "logOut",
     summary: "End all of one's tokens",
+    description: "Ends all tokens of the user; keys go on.",
     response: { 200: Success, ...refusals("login_required") },
   };
   app.post("/api/auth/logout", { schema: logout }, async (request) => {

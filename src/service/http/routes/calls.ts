@@ -4,7 +4,7 @@ import { AgentCall, AgentCallBody, CallResultBody, EvaluationBody, EvaluationRes
 import { ApiProblem, BUSY_SECONDS } from "../../protocol/problems.ts";
 import type { CallContext, Calls } from "../../calls/calls.ts";
 import { callerOf } from "../callers.ts";
-import { idempotencyKey } from "../idempotency.ts";
+import { idempotencyKey, idempotent } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import { readTraceparent } from "../../../kit/http/traceparent.ts";
 import { whileWanted } from "../while-wanted.ts";
@@ -23,8 +23,10 @@ export const callRoutes: FastifyPluginAsyncZod<{ calls: Calls; closing: AbortSig
 ) => {
   const call = {
     tags,
+    operationId: "callAgent",
     summary: "Call an agent with OpenAI-style messages",
-    description: "Waits for the end, unless `async_mode`; beyond the wait 504 with `detail.run`, and the run goes on.",
+    description:
+      "Waits for the end, unless `async_mode`; beyond the wait 504 with `detail.run`, and the run goes on. The answer's `choices` are those of a chat completion.",
     body: AgentCallBody,
     response: {
       200: AgentCall,
@@ -38,7 +40,7 @@ export const callRoutes: FastifyPluginAsyncZod<{ calls: Calls; closing: AbortSig
       ),
     },
   };
-  app.post("/api/agent-invocation/agent-call/runs", { schema: call }, async (request, reply) => {
+  app.post("/api/agent-invocation/agent-call/runs", { ...idempotent, schema: call }, async (request, reply) => {
     const answer = await orLocation(
       reply,
       calls.call(request.body, contextOf(request, reply, request.body.request_id ?? undefined, closing)),
@@ -49,7 +51,9 @@ export const callRoutes: FastifyPluginAsyncZod<{ calls: Calls; closing: AbortSig
 
   const result = {
     tags,
+    operationId: "getCallResult",
     summary: "Read the result of a run in the form of an agent-call",
+    description: "Any run of the caller's; before its end with its present status.",
     body: CallResultBody,
     response: { 200: AgentCall, ...refusals("run_not_found", "agent_mismatch") },
   };
@@ -59,11 +63,14 @@ export const callRoutes: FastifyPluginAsyncZod<{ calls: Calls; closing: AbortSig
 
   const evaluate = {
     tags: ["evaluations"],
+    operationId: "runEvaluation",
     summary: "Run one sample of an evaluation and wait for its result",
+    description:
+      "Answers the run's result, and a summary of its first 500 events if wanted; null once the events were deleted.",
     body: EvaluationBody,
     response: { 200: EvaluationResult, ...refusals(...of) },
   };
-  app.post("/api/agent-invocation/eval/runs", { schema: evaluate }, async (request, reply) => {
+  app.post("/api/agent-invocation/eval/runs", { ...idempotent, schema: evaluate }, async (request, reply) => {
     const answer = await orLocation(
       reply,
       calls.evaluate(request.body, contextOf(request, reply, request.body.meta?.request_id, closing)),

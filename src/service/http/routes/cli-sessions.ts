@@ -23,7 +23,10 @@ export const cliSessionRoutes: FastifyPluginAsyncZod<{ auth: Auth; publicUrl: ()
 
   const start = {
     tags,
+    operationId: "startCliSession",
     summary: "Begin to log in",
+    description:
+      "Show `user_code` and `verification_uri` to the person, then poll the token route every `interval` seconds.",
     security: [],
     body: CliSessionBody,
     response: { 200: CliSessionStarted, ...refusals() },
@@ -43,7 +46,10 @@ export const cliSessionRoutes: FastifyPluginAsyncZod<{ auth: Auth; publicUrl: ()
 
   const token = {
     tags,
+    operationId: "exchangeCliSession",
     summary: "Exchange an approved login for an API key",
+    description:
+      "400 `authorization_pending` until the person has decided. A repeat within the time gives the same key.",
     security: [],
     body: CliTokenBody,
     response: {
@@ -64,7 +70,9 @@ export const cliSessionRoutes: FastifyPluginAsyncZod<{ auth: Auth; publicUrl: ()
 
   const get = {
     tags,
+    operationId: "getCliSession",
     summary: "Look at a login that asks for approval",
+    description: "What asks, and from where. Ten wrong codes of an account in a minute: 429.",
     params: CliSessionPath,
     response: { 200: CliSession, ...refusals("cli_session_not_found", "too_many_codes") },
   };
@@ -72,19 +80,29 @@ export const cliSessionRoutes: FastifyPluginAsyncZod<{ auth: Auth; publicUrl: ()
     cliSessions.get(callerOf(request), request.params.user_code),
   );
 
-  const decide = (summary: string) => ({
+  const decide = (text: { operationId: string; summary: string; description: string }) => ({
     tags,
-    summary,
+    ...text,
     params: CliSessionPath,
     response: {
       200: CliSession,
       ...refusals("login_required", "cli_session_not_found", "cli_session_decided", "too_many_codes"),
     },
   });
-  app.post("/api/auth/cli/sessions/:user_code/approve", { schema: decide("Approve a login") }, async (request) =>
+  const approve = decide({
+    operationId: "approveCliSession",
+    summary: "Approve a login",
+    description: "The client then gets a key of the caller's.",
+  });
+  app.post("/api/auth/cli/sessions/:user_code/approve", { schema: approve }, async (request) =>
     cliSessions.approve(actorOf(request), request.params.user_code),
   );
-  app.post("/api/auth/cli/sessions/:user_code/deny", { schema: decide("Deny a login") }, async (request) =>
+  const deny = decide({
+    operationId: "denyCliSession",
+    summary: "Deny a login",
+    description: "The client gets `access_denied`.",
+  });
+  app.post("/api/auth/cli/sessions/:user_code/deny", { schema: deny }, async (request) =>
     cliSessions.deny(actorOf(request), request.params.user_code),
   );
 };

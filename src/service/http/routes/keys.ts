@@ -13,7 +13,7 @@ import { Success } from "../../protocol/common.ts";
 import { ValidationProblem } from "../../protocol/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
 import { actorOf, callerOf } from "../callers.ts";
-import { idempotencyKey } from "../idempotency.ts";
+import { idempotencyKey, idempotent } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 
 const tags = ["keys"];
@@ -22,7 +22,9 @@ const tags = ["keys"];
 export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { keys } }) => {
   const list = {
     tags,
+    operationId: "listApiKeys",
     summary: "List API keys, newest first",
+    description: "Keys that are not revoked: superadmins see all, admins those of users they manage, others their own.",
     querystring: KeyListQuery,
     response: { 200: KeyList, ...refusals() },
   };
@@ -30,10 +32,10 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
 
   const create = {
     tags,
+    operationId: "createApiKey",
     summary: "Create an API key",
     description:
-      "Idempotent for each user and request_id: the same intent (name, expires_at, department_id, quota) gives the same " +
-      "record and the same secret. Needs a login: no API key makes or changes one.",
+      "Idempotent for each user and `request_id`: the same intent (name, expires_at, department_id, quota) gives the same record and the same secret. Needs a login: no API key makes or changes one.",
     body: CreateKeyBody,
     response: {
       200: KeyCreated,
@@ -47,7 +49,7 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
       ),
     },
   };
-  app.post("/api/user/apikey", { schema: create }, async (request) => {
+  app.post("/api/user/apikey", { ...idempotent, schema: create }, async (request) => {
     const { body } = request;
     const requestId = idempotencyKey(request, body.request_id, KeyRequestId);
     if (requestId === undefined) {
@@ -68,7 +70,9 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
 
   const get = {
     tags,
+    operationId: "getApiKey",
     summary: "Look at an API key",
+    description: "Never shows the secret. A revoked key is gone.",
     params: KeyPath,
     response: { 200: KeyAnswer, ...refusals("key_not_found") },
   };
@@ -78,7 +82,9 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
 
   const update = {
     tags,
+    operationId: "updateApiKey",
     summary: "Change an API key",
+    description: "null is unchanged; `clear_expires_at` takes the expiry away.",
     params: KeyPath,
     body: UpdateKeyBody,
     response: { 200: KeyAnswer, ...refusals("login_required", "key_not_found") },
@@ -89,7 +95,9 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
 
   const revoke = {
     tags,
+    operationId: "revokeApiKey",
     summary: "Revoke an API key; safe to repeat",
+    description: "The secret stops working at once and for good. Safe to repeat.",
     params: KeyPath,
     response: { 200: Success, ...refusals("key_not_found") },
   };

@@ -22,7 +22,9 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
   const { bases } = knowledge;
   const list = {
     tags,
+    operationId: "listKnowledgeBases",
     summary: "List the knowledge bases you manage",
+    description: "By name. What one may only read is listed under `external`.",
     querystring: KbListQuery,
     response: { 200: KnowledgeBaseList, ...refusals() },
   };
@@ -32,7 +34,9 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
 
   const create = {
     tags,
+    operationId: "createKnowledgeBase",
     summary: "Make a knowledge base",
+    description: "Admins and superadmins. Without `share_config` every user reads, the creator and superadmins manage.",
     body: CreateKnowledgeBaseBody,
     response: {
       200: KnowledgeBaseAnswer,
@@ -55,7 +59,9 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
   const gate = baseGate(knowledge, "manage");
   const get = {
     ...of,
+    operationId: "getKnowledgeBase",
     summary: "Look at a knowledge base",
+    description: "With its files counted by state.",
     response: { 200: KnowledgeBaseAnswer, ...refusals("kb_not_found", "manage_required") },
   };
   app.get("/api/knowledge/databases/:kb_id", { schema: get, onRequest: gate }, async (request) => ({
@@ -64,7 +70,9 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
 
   const update = {
     ...of,
+    operationId: "updateKnowledgeBase",
     summary: "Change a knowledge base",
+    description: "Needs the `revision` that was read. Another embedding model needs `reindex` once files are indexed.",
     body: UpdateKnowledgeBaseBody,
     response: {
       200: KnowledgeBaseUpdated,
@@ -86,7 +94,9 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
 
   const remove = {
     ...of,
+    operationId: "deleteKnowledgeBase",
     summary: "Delete a knowledge base: gone at once, emptied by a task",
+    description: "It is no longer found from then on; the task deletes its files, chunks and objects.",
     response: { 200: KnowledgeBaseDeleted, ...refusals("kb_not_found", "manage_required") },
   };
   app.delete("/api/knowledge/databases/:kb_id", { schema: remove, onRequest: gate }, async (request) => ({

@@ -40,7 +40,10 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const add = {
     ...of,
+    operationId: "addDocuments",
     summary: "Add records of uploaded files; nothing is parsed",
+    description:
+      "All or nothing. The same address twice is two records, unless `params.once` is true: then the call may be repeated.",
     body: AddDocumentsBody,
     response: { 200: DocumentsAdded, ...refusals(...managed, "object_unknown", "content_type_unsupported") },
   };
@@ -50,7 +53,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const oneShot = {
     ...of,
+    operationId: "importDocuments",
     summary: "Add, parse and, with `auto_index`, index in one task",
+    description: "The task's success means that every file was visited; each file's `status` is its own outcome.",
     body: ImportDocumentsBody,
     response: { 200: DocumentsImported, ...refusals(...managed, "object_unknown", "content_type_unsupported") },
   };
@@ -59,13 +64,28 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
   );
 
   const selected = refusals(...managed, "too_many_file_ids", "file_not_found", "file_busy", "file_state_conflict");
-  const parse = { ...of, summary: "Parse files", body: ParseBody, response: { 200: Queued, ...selected } };
+  const parse = {
+    ...of,
+    operationId: "parseDocuments",
+    summary: "Parse files",
+    description:
+      "All of the files or none. Takes files that are `uploaded` or `error_parsing`; with `force` all that no task holds.",
+    body: ParseBody,
+    response: { 200: Queued, ...selected },
+  };
   app.post(`${PATH}/parse`, { schema: parse, ...gate("parse") }, async (request) => {
     const { file_ids, params } = Array.isArray(request.body) ? { file_ids: request.body, params: {} } : request.body;
     return work.parse(baseOf(request), callerOf(request), file_ids, params);
   });
 
-  const index = { ...of, summary: "Index parsed files", body: IndexBody, response: { 200: Queued, ...selected } };
+  const index = {
+    ...of,
+    operationId: "indexDocuments",
+    summary: "Index parsed files",
+    description: "All of the files or none. What was indexed before is found until the new index is whole.",
+    body: IndexBody,
+    response: { 200: Queued, ...selected },
+  };
   app.post(`${PATH}/index`, { schema: index, ...gate("index") }, async (request) => {
     const { file_ids, params } = Array.isArray(request.body) ? { file_ids: request.body, params: {} } : request.body;
     return work.index(baseOf(request), callerOf(request), file_ids, params);
@@ -74,7 +94,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
   const pending = { 200: PendingQueued, ...refusals(...managed) };
   const parsePending = {
     ...of,
+    operationId: "parsePendingDocuments",
     summary: "Parse all files that were only added",
+    description: "Any number of files. One such task per knowledge base: a second call joins it.",
     body: ParsePendingBody,
     response: pending,
   };
@@ -82,14 +104,23 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
     work.parsePending(baseOf(request), callerOf(request), request.body?.params ?? {}),
   );
 
-  const indexPending = { ...of, summary: "Index all files that are parsed", body: IndexPendingBody, response: pending };
+  const indexPending = {
+    ...of,
+    operationId: "indexPendingDocuments",
+    summary: "Index all files that are parsed",
+    description: "Any number of files. One such task per knowledge base: a second call joins it.",
+    body: IndexPendingBody,
+    response: pending,
+  };
   app.post(`${PATH}/index-pending`, { schema: indexPending, ...gate("index") }, async (request) =>
     work.indexPending(baseOf(request), callerOf(request), request.body?.params ?? {}),
   );
 
   const list = {
     ...of,
+    operationId: "listDocuments",
     summary: "List files, the last changed first",
+    description: "With the files of every state counted.",
     querystring: FileListQuery,
     response: { 200: FileList, ...refusals(...managed) },
   };
@@ -98,7 +129,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
   const one = { tags, params: FilePath };
   const get = {
     ...one,
+    operationId: "getDocument",
     summary: "Read a file's record",
+    description: "`status` is the outcome of the file; `error` describes what to do about one that failed.",
     response: { 200: FileAnswer, ...refusals(...managed, "file_not_found") },
   };
   app.get(`${PATH}/:file_id`, { schema: get, ...gate("read") }, async (request) => ({
@@ -107,7 +140,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const content = {
     ...one,
+    operationId: "getDocumentContent",
     summary: "Read the Markdown of a file",
+    description: "Streamed.",
     response: {
       200: { description: "The Markdown.", content: { "text/markdown": { schema: z.unknown() } } },
       ...refusals(...managed, "file_not_found", "file_not_parsed"),
@@ -123,7 +158,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const download = {
     ...one,
+    operationId: "downloadDocument",
     summary: "Download an original",
+    description: "As it was uploaded.",
     response: {
       200: { description: "The bytes.", content: { "application/octet-stream": { schema: z.unknown() } } },
       ...refusals(...managed, "file_not_found"),
@@ -141,7 +178,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const chunks = {
     ...one,
+    operationId: "listDocumentChunks",
     summary: "List the chunks of a file",
+    description: "Those that queries find now, in the order of the text.",
     querystring: ChunkListQuery,
     response: { 200: ChunkList, ...refusals(...managed, "file_not_found", "file_not_parsed") },
   };
@@ -151,7 +190,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const remove = {
     ...one,
+    operationId: "deleteDocument",
     summary: "Delete a file",
+    description: "A task that works on the file goes on without it.",
     response: { 200: Success, ...refusals(...managed, "file_not_found") },
   };
   app.delete(`${PATH}/:file_id`, { schema: remove, ...gate("delete") }, async (request) => {
@@ -164,7 +205,9 @@ export const knowledgeDocumentRoutes: FastifyPluginAsyncZod<{ knowledge: Knowled
 
   const removeMany = {
     ...of,
+    operationId: "deleteDocuments",
     summary: "Delete files",
+    description: "Ids that are not there are answered as `missing`.",
     body: DeleteDocumentsBody,
     response: { 200: DocumentsDeleted, ...refusals(...managed, "too_many_file_ids") },
   };

@@ -29,7 +29,9 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
 ) => {
   const list = {
     tags,
+    operationId: "listReadableKnowledgeBases",
     summary: "List the knowledge bases you may read",
+    description: "For every user.",
     querystring: ExternalListQuery,
     response: { 200: ExternalList, ...refusals() },
   };
@@ -38,7 +40,9 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
   const of = { tags, params: KbPath };
   const files = {
     ...of,
+    operationId: "listReadableFiles",
     summary: "List files, or search their names",
+    description: "`query` looks at file names alone, not at their text.",
     querystring: ExternalFilesQuery,
     response: { 200: ExternalFiles, ...refusals("kb_not_found", "retrieval_only") },
   };
@@ -48,7 +52,9 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
 
   const retrieve = {
     ...of,
+    operationId: "retrieve",
     summary: "Retrieve passages",
+    description: "`index` names what was searched. Each result opens at its `start_line` and `end_line`.",
     body: RetrieveBody,
     response: {
       200: Retrieved,
@@ -72,7 +78,9 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
   const one = { tags, params: FilePath };
   const open = {
     ...one,
+    operationId: "openFile",
     summary: "Open the Markdown of a file by lines",
+    description: "At most 1 800 lines a call; `next_offset` goes on.",
     querystring: OpenQuery,
     response: { 200: Opened, ...refusals("kb_not_found", "retrieval_only", "file_not_found", "file_not_parsed") },
   };
@@ -84,7 +92,9 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
 
   const find = {
     ...one,
+    operationId: "findInFile",
     summary: "Find words or a regular expression in a file",
+    description: "Matching lines in windows; `next_after_line` goes on. At most 2 s of search.",
     body: FindBody,
     response: {
       200: Found,

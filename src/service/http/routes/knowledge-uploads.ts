@@ -26,7 +26,10 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
 
   const upload = {
     tags,
+    operationId: "uploadKnowledgeFile",
     summary: "Upload one original: multipart/form-data with the part `file`",
+    description:
+      "Stores the bytes only. The address in `file_path` is good for 7 days, or as long as a file record names it.",
     consumes: ["multipart/form-data"],
     querystring: UploadQuery,
     response: {
@@ -75,7 +78,10 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
 
   const fetchUrl = {
     tags,
+    operationId: "fetchKnowledgeUrl",
     summary: "Fetch a page from the web, as an upload",
+    description:
+      "Hosts that `SERVICE_KB_URL_ALLOW` names, at public addresses, checked anew for every redirect. The page is an upload.",
     body: FetchUrlBody,
     response: {
       200: UrlFetched,
@@ -108,7 +114,10 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
 
   const types = {
     tags,
+    operationId: "listSupportedTypes",
     summary: "List the types of files that are taken",
+    description:
+      "`available` is false where a program is missing on the server; such a file ends in an error when it is parsed.",
     response: { 200: SupportedTypes, ...refusals() },
   };
   app.get("/api/knowledge/files/supported-types", { schema: types }, async () => knowledge.supportedTypes());

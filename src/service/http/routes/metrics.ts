@@ -31,10 +31,10 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
   const { storage, metrics, metricsToken, isLocalOnly } = options;
   const schema = {
     tags: ["system"],
+    operationId: "getMetrics",
     summary: "Read the metrics, as Prometheus text",
     description:
       "With `SERVICE_METRICS_TOKEN` set, that token as Bearer. Without it only from this machine, and only of a service that listens on loopback.",
-    operationId: "readMetrics",
     security: [{}, { metrics: [] }],
     response: {
       200: { description: "The metrics.", content: { "text/plain": { schema: z.string() } } },

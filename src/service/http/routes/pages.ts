@@ -37,7 +37,9 @@ const Index = z
 export const pageRoutes: FastifyPluginAsyncZod<{ version: string }> = async (app, { version }) => {
   const index = {
     tags: ["system"],
+    operationId: "getIndex",
     summary: "Find the way around",
+    description: "A browser is sent to `/docs`.",
     security: [],
     response: { 200: Index, ...refusals() },
   };

@@ -23,7 +23,7 @@ import { requestIdInMeta } from "../../runs/submit/read-intent.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { slim } from "../../runs/read/slim.ts";
 import { actorOf, callerOf } from "../callers.ts";
-import { idempotencyKey } from "../idempotency.ts";
+import { idempotencyKey, idempotent } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import type { Frame, Streams, StreamSource } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
@@ -46,7 +46,10 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const submit = {
     tags,
+    operationId: "submitRun",
     summary: "Submit a run",
+    description:
+      "Idempotent for each user and `meta.request_id`. `stream_url` is there once the request has a run, `request_events_url` while it waits.",
     body: SubmitRunBody,
     response: {
       200: Submission,
@@ -58,7 +61,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
       ),
     },
   };
-  app.post("/api/agent/runs", { schema: submit }, async (request, reply) => {
+  app.post("/api/agent/runs", { ...idempotent, schema: submit }, async (request, reply) => {
     const requestId = idempotencyKey(request, requestIdInMeta(request.body.meta));
     const submission = await runs.submit(callerOf(request), request.body, {
       requestId,
@@ -70,7 +73,9 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const list = {
     tags,
+    operationId: "listRuns",
     summary: "List runs, newest first",
+    description: "The caller's own. `before` is the run id of the last one of the page before.",
     querystring: RunListQuery,
     response: { 200: RunList, ...refusals("thread_not_found") },
   };
@@ -79,18 +84,31 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
   }));
 
   const of = { tags, params: RunPath };
-  const get = { ...of, summary: "Look at a run", response: { 200: RunAnswer, ...refusals("run_not_found") } };
+  const get = {
+    ...of,
+    operationId: "getRun",
+    summary: "Look at a run",
+    description: "Another user's run is not found.",
+    response: { 200: RunAnswer, ...refusals("run_not_found") },
+  };
   app.get("/api/agent/runs/:run_id", { schema: get }, async (request) => ({
     run: await runs.get(callerOf(request), request.params.run_id),
   }));
 
-  const result = { ...of, summary: "Read a run's result", response: { 200: RunResult, ...refusals("run_not_found") } };
+  const result = {
+    ...of,
+    operationId: "getRunResult",
+    summary: "Read a run's result",
+    description: "Reads, never runs again. `final` is false before the end.",
+    response: { 200: RunResult, ...refusals("run_not_found") },
+  };
   app.get("/api/agent/runs/:run_id/result", { schema: result }, async (request) =>
     runs.result(callerOf(request), request.params.run_id),
   );
 
   const cancel = {
     ...of,
+    operationId: "cancelRun",
     summary: "Cancel a run",
     description: "An ended run stays as it is; an interrupted one is given up. Confirmed by the run's `end`.",
     response: { 200: RunAnswer, ...refusals("run_not_found") },
@@ -101,10 +119,10 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const stream = {
     ...of,
+    operationId: "followRun",
     summary: "Follow a run's events",
     description:
-      "Server-sent events: `id` is the event's `seq`, the last one is `end`. Go on with `Last-Event-ID` or `after_seq`. " +
-      "Pages of JSON with `format=json` or `Accept: application/json`.",
+      "Server-sent events: `id` is the event's `seq`, the last one is `end`. Go on with `Last-Event-ID` or `after_seq`. Pages of JSON with `format=json` or `Accept: application/json`: at most `limit` events, fewer where they are large; `has_more` says whether there are more.",
     querystring: EventsQuery,
     response: {
       200: {
@@ -115,36 +133,43 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
       ...refusals("run_not_found", "events_expired", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
     },
   };
-  app.get("/api/agent/runs/:run_id/events", { schema: stream }, async (request, reply) => {
-    const { query } = request;
-    const details = await runs.find(callerOf(request), request.params.run_id);
-    const source = { runId: details.run.id, threadId: details.threadId, requestId: details.request.request_id };
-    const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
-    const show = query.verbose === "false" ? slim : undefined;
-    // Refused before the connection is taken over, while a problem can still be answered.
-    const page = await readPage(events, source, afterSeq, query.limit);
-    if (wantsJson(request, query.format)) {
-      const last = page.events.at(-1)?.seq ?? afterSeq;
-      return {
-        events: show === undefined ? [...page.events] : page.events.map(show),
-        last_seq: page.lastSeq,
-        has_more: last < page.lastSeq,
-        ended: page.hasEnded,
-      };
-    }
-    if (page.hasEnded && afterSeq === page.lastSeq) return reply.code(204).send();
-    await sendFrames(options, request, reply, async function* (signal) {
-      for await (const batch of events.follow(source, afterSeq, signal)) {
-        yield batch.map(show === undefined ? fullFrame : slimFrame);
+  const describedHeaders = { "Last-Event-ID": "The last event that was seen; wins over `after_seq`." };
+  app.get(
+    "/api/agent/runs/:run_id/events",
+    { config: { describedHeaders }, schema: stream },
+    async (request, reply) => {
+      const { query } = request;
+      const details = await runs.find(callerOf(request), request.params.run_id);
+      const source = { runId: details.run.id, threadId: details.threadId, requestId: details.request.request_id };
+      const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
+      const show = query.verbose === "false" ? slim : undefined;
+      // Refused before the connection is taken over, while a problem can still be answered.
+      const page = await readPage(events, source, afterSeq, query.limit);
+      if (wantsJson(request, query.format)) {
+        const last = page.events.at(-1)?.seq ?? afterSeq;
+        return {
+          events: show === undefined ? [...page.events] : page.events.map(show),
+          last_seq: page.lastSeq,
+          has_more: last < page.lastSeq,
+          ended: page.hasEnded,
+        };
       }
-    });
-    return reply;
-  });
+      if (page.hasEnded && afterSeq === page.lastSeq) return reply.code(204).send();
+      await sendFrames(options, request, reply, async function* (signal) {
+        for await (const batch of events.follow(source, afterSeq, signal)) {
+          yield batch.map(show === undefined ? fullFrame : slimFrame);
+        }
+      });
+      return reply;
+    },
+  );
 
   const requestOf = { tags: ["requests"], params: RequestPath };
   const getRequest = {
     ...requestOf,
+    operationId: "getRequest",
     summary: "Look at a request",
+    description: "The authoritative state of a request, whatever its submission answered.",
     response: { 200: RequestAnswer, ...refusals("request_not_found") },
   };
   app.get("/api/agent/requests/:request_id", { schema: getRequest }, async (request) => ({
@@ -153,7 +178,9 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const cancelRequest = {
     ...requestOf,
+    operationId: "cancelRequest",
     summary: "Take a waiting request back",
+    description: "Only while it waits; a request with a run is cancelled by that.",
     response: {
       200: RequestCancelled,
       ...refusals("request_not_found", "request_already_dispatched", "steer_in_progress"),
@@ -165,7 +192,9 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const steer = {
     ...requestOf,
+    operationId: "steerRequest",
     summary: "Make a waiting request the steer of the running run",
+    description: "It then stops the running run at its next step and goes on from there.",
     response: {
       200: RequestAnswer,
       ...refusals("request_not_found", "request_not_queued", "run_not_steerable", "steer_already_pending"),
@@ -177,6 +206,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
 
   const requestStream = {
     ...requestOf,
+    operationId: "followRequest",
     summary: "Follow a request until it has a run or has ended",
     description:
       "Its present state at once, then each change; ends after `run_created`, `cancelled`, `rejected` or `failed`.",

@@ -77,7 +77,9 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
   const { version, info, look, recognise, knowledge } = options;
   const health = {
     tags,
+    operationId: "getHealth",
     summary: "Ask whether the process answers",
+    description: "Answers while the process runs, whatever else is down.",
     security: [],
     response: { 200: Health, ...refusals() },
   };
@@ -85,8 +87,10 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
 
   const ready = {
     tags,
+    operationId: "getReady",
     summary: "Ask whether all that a run needs is there",
-    description: "Messages are for all callers; with a superadmin's credential they have every detail.",
+    description:
+      "Looks at the database, the disk, the workers and their sandboxes. Messages are for all callers; with a superadmin's credential they have every detail.",
     security: [],
     response: {
       ...refusals(),
@@ -111,7 +115,14 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
     });
   });
 
-  const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };
+  const about = {
+    tags,
+    operationId: "getInfo",
+    summary: "Ask what this service is",
+    description: "Version, capabilities, limits, and warnings of the start.",
+    security: [],
+    response: { 200: Info, ...refusals() },
+  };
   app.get("/api/system/info", { ...open, schema: about }, async () => {
     const { capabilities, sandbox, limits, warnings } = await info();
     return {

@@ -24,7 +24,9 @@ export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks; knowledge: Knowle
 
   const list = {
     tags,
+    operationId: "listTasks",
     summary: "List tasks, newest first",
+    description: "The caller's own and those on knowledge bases one manages; superadmins see all.",
     querystring: TaskListQuery,
     response: { 200: TaskList, ...refusals() },
   };
@@ -33,12 +35,24 @@ export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks; knowledge: Knowle
   );
 
   const of = { tags, params: TaskPath };
-  const get = { ...of, summary: "Look at a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
+  const get = {
+    ...of,
+    operationId: "getTask",
+    summary: "Look at a task",
+    description: "Progress, checkpoint and result of background work.",
+    response: { 200: TaskAnswer, ...refusals("task_not_found") },
+  };
   app.get("/api/tasks/:task_id", { schema: get }, async (request) => ({
     task: await tasks.get(await readerOf(callerOf(request)), request.params.task_id),
   }));
 
-  const cancel = { ...of, summary: "Cancel a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
+  const cancel = {
+    ...of,
+    operationId: "cancelTask",
+    summary: "Cancel a task",
+    description: "It ends at its next step; a task that has ended stays as it is.",
+    response: { 200: TaskAnswer, ...refusals("task_not_found") },
+  };
   app.post("/api/tasks/:task_id/cancel", { schema: cancel }, async (request) => {
     const actor = actorOf(request);
     const task = await tasks.cancel(await readerOf(actor.caller), request.params.task_id, async (trx, row) => {
@@ -50,7 +64,9 @@ export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks; knowledge: Knowle
 
   const remove = {
     ...of,
+    operationId: "deleteTask",
     summary: "Delete a task that has ended",
+    description: "409 while it has not ended.",
     response: { 200: Success, ...refusals("task_not_found", "task_not_ended") },
   };
   app.delete("/api/tasks/:task_id", { schema: remove }, async (request) => {

@@ -16,7 +16,7 @@ import {
 import type { Runs } from "../../runs/runs.ts";
 import type { Threads } from "../../threads/threads.ts";
 import { actorOf, callerOf } from "../callers.ts";
-import { idempotencyKey } from "../idempotency.ts";
+import { idempotencyKey, idempotent } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 
 const tags = ["threads"];
@@ -31,34 +31,46 @@ const State = z
 export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs }> = async (app, { threads, runs }) => {
   const create = {
     tags,
+    operationId: "createThread",
     summary: "Make a thread",
+    description: "With a `request_id` a repeat gives the same thread.",
     body: CreateThreadBody,
     response: {
       200: Thread,
       ...refusals("agent_not_found", "agent_mismatch", "request_id_conflict", "thread_not_found"),
     },
   };
-  app.post("/api/chat/thread", { schema: create }, async (request) =>
+  app.post("/api/chat/thread", { ...idempotent, schema: create }, async (request) =>
     threads.create(callerOf(request), request.body, idempotencyKey(request, request.body.request_id)),
   );
 
   const list = {
     tags,
+    operationId: "listThreads",
     summary: "List threads",
+    description: "Pinned ones first, then the latest used. `q` looks in titles.",
     querystring: ThreadListQuery,
     response: { 200: ThreadList, ...refusals() },
   };
   app.get("/api/chat/threads", { schema: list }, async (request) => threads.list(callerOf(request), request.query));
 
   const of = { tags, params: ThreadPath };
-  const get = { ...of, summary: "Look at a thread", response: { 200: Thread, ...refusals("thread_not_found") } };
+  const get = {
+    ...of,
+    operationId: "getThread",
+    summary: "Look at a thread",
+    description: "`status` is the state of its queue.",
+    response: { 200: Thread, ...refusals("thread_not_found") },
+  };
   app.get("/api/chat/thread/:thread_id", { schema: get }, async (request) =>
     threads.get(callerOf(request), request.params.thread_id),
   );
 
   const update = {
     ...of,
+    operationId: "updateThread",
     summary: "Change a thread",
+    description: "Only fields that are given change.",
     body: UpdateThreadBody,
     response: { 200: Thread, ...refusals("thread_not_found") },
   };
@@ -68,9 +80,10 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const remove = {
     ...of,
+    operationId: "deleteThread",
     summary: "Delete a thread",
     description:
-      "Refused while a run blocks it. What waits is cancelled; a task `thread.delete` removes its runs, and its session and workspace at turnd. The id stays taken.",
+      "409 while a run blocks it. What waits is cancelled; a task `thread.delete` removes its runs, and its session and workspace at turnd. The id stays taken.",
     response: { 200: Success, ...refusals("thread_not_found", "thread_busy") },
   };
   app.delete("/api/chat/thread/:thread_id", { schema: remove }, async (request) => {
@@ -80,7 +93,9 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const history = {
     ...of,
+    operationId: "getThreadHistory",
     summary: "Read the messages, oldest first",
+    description: "`before` is a run id; without it the newest page.",
     querystring: HistoryQuery,
     response: { 200: History, ...refusals("thread_not_found") },
   };
@@ -90,7 +105,9 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const state = {
     ...of,
+    operationId: "getThreadState",
     summary: "Look at a thread, its queue and its run",
+    description: "Thread, queue and the run that blocks it, in one call.",
     response: { 200: State, ...refusals("thread_not_found") },
   };
   app.get("/api/chat/thread/:thread_id/state", { schema: state }, async (request) => {
@@ -102,7 +119,9 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const queue = {
     ...of,
+    operationId: "getThreadQueue",
     summary: "Look at what waits in a thread",
+    description: "In the order in which they will run.",
     response: { 200: Queue, ...refusals("thread_not_found") },
   };
   app.get("/api/agent/thread/:thread_id/requests", { schema: queue }, async (request) =>
@@ -111,7 +130,9 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const active = {
     ...of,
+    operationId: "getActiveRun",
     summary: "Look at the run that blocks a thread",
+    description: "`run` is null when nothing blocks the thread.",
     response: { 200: ActiveRun, ...refusals("thread_not_found") },
   };
   app.get("/api/agent/thread/:thread_id/active_run", { schema: active }, async (request) => ({
@@ -120,7 +141,9 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const resume = {
     ...of,
+    operationId: "continueThread",
     summary: "Dispatch the next request of a paused thread",
+    description: "After a failed or cancelled run the queue waits for this call.",
     response: { 200: Continued, ...refusals("thread_not_found", "queue_empty", "run_active", "run_interrupted") },
   };
   app.post("/api/agent/thread/:thread_id/requests/continue", { schema: resume }, async (request) =>

@@ -9,7 +9,9 @@ import { refusals } from "../refusals.ts";
 export const usageRoutes: FastifyPluginAsyncZod<{ storage: Storage }> = async (app, { storage }) => {
   const usage = {
     tags: ["usage"],
+    operationId: "getUsage",
     summary: "Read what runs have cost",
+    description: "By days of UTC. Another user's only for those who manage that user.",
     querystring: UsageQuery,
     response: { 200: UsageReport, ...refusals("user_not_found") },
   };

@@ -30,7 +30,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const list = {
     tags,
+    operationId: "listUsers",
     summary: "List users",
+    description: "Superadmins see all, admins the users of their department.",
     querystring: ListQuery,
     response: { 200: UserList, ...refusals("role_required") },
   };
@@ -38,7 +40,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const create = {
     tags,
+    operationId: "createUser",
     summary: "Make a user",
+    description: "Superadmins make any; admins make users of their department.",
     body: CreateUserBody,
     response: {
       200: UserAnswer,
@@ -58,7 +62,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const get = {
     tags,
+    operationId: "getUser",
     summary: "Look at a user",
+    description: "Oneself, or a user whom one manages.",
     params: UserPath,
     response: { 200: UserAnswer, ...refusals("role_required", "forbidden", "user_not_found") },
   };
@@ -68,7 +74,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const update = {
     tags,
+    operationId: "updateUser",
     summary: "Change a user",
+    description: "Only fields that are given change. A new password, and disabling, end the user's tokens.",
     params: UserPath,
     body: UpdateUserBody,
     response: {
@@ -90,8 +98,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const remove = {
     tags,
+    operationId: "deleteUser",
     summary: "Delete a user",
-    description: "Keys and tokens end at once, runs are cancelled.",
+    description: "Keys and tokens end at once, runs are cancelled. What the user did stays in the audit.",
     params: UserPath,
     response: { 200: Success, ...refusals("role_required", "forbidden", "user_not_found", "last_superadmin") },
   };
@@ -102,7 +111,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const listDepartments = {
     tags,
+    operationId: "listDepartments",
     summary: "List departments",
+    description: "All departments, for every user.",
     querystring: ListQuery,
     response: { 200: DepartmentList, ...refusals() },
   };
@@ -110,7 +121,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const createDepartment = {
     tags,
+    operationId: "createDepartment",
     summary: "Make a department",
+    description: "Superadmins only.",
     body: DepartmentBody,
     response: { 200: DepartmentAnswer, ...refusals("role_required", "department_name_taken") },
   };
@@ -120,7 +133,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const updateDepartment = {
     tags,
+    operationId: "updateDepartment",
     summary: "Rename a department",
+    description: "Superadmins only.",
     params: DepartmentPath,
     body: DepartmentBody,
     response: { 200: DepartmentAnswer, ...refusals("role_required", "department_not_found", "department_name_taken") },
@@ -131,7 +146,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const removeDepartment = {
     tags,
+    operationId: "deleteDepartment",
     summary: "Delete a department",
+    description: "Superadmins only; 409 while users or keys are in it.",
     params: DepartmentPath,
     response: { 200: Success, ...refusals("role_required", "department_not_found", "department_in_use") },
   };
@@ -142,7 +159,9 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
 
   const audit = {
     tags,
+    operationId: "listAudit",
     summary: "Read the audit, newest first",
+    description: "Superadmins only. `before` is the id of the last entry of the page before.",
     querystring: AuditQuery,
     response: { 200: AuditList, ...refusals("role_required") },
   };

@@ -18,12 +18,21 @@ const Paging = z.strictObject(Page);
 
 /** One's own subscriptions to the ends of runs. */
 export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = async (app, { webhooks }) => {
-  const list = { tags, summary: "List webhooks", querystring: Paging, response: { 200: WebhookList, ...refusals() } };
+  const list = {
+    tags,
+    operationId: "listWebhooks",
+    summary: "List webhooks",
+    description: "The caller's own.",
+    querystring: Paging,
+    response: { 200: WebhookList, ...refusals() },
+  };
   app.get("/api/webhooks", { schema: list }, async (request) => webhooks.list(callerOf(request), request.query));
 
   const create = {
     tags,
+    operationId: "createWebhook",
     summary: "Make a webhook",
+    description: "The secret is shown here and after `rotate_secret` alone. Addresses that are not public are refused.",
     body: CreateWebhookBody,
     response: { 200: WebhookAnswer, ...refusals("login_required", "url_refused", "webhook_limit") },
   };
@@ -32,7 +41,9 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
   const of = { tags, params: WebhookPath };
   const get = {
     ...of,
+    operationId: "getWebhook",
     summary: "Look at a webhook",
+    description: "Without its secret.",
     response: { 200: WebhookAnswer, ...refusals("webhook_not_found") },
   };
   app.get("/api/webhooks/:webhook_id", { schema: get }, async (request) =>
@@ -41,7 +52,9 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
 
   const update = {
     ...of,
+    operationId: "updateWebhook",
     summary: "Change a webhook",
+    description: "Only fields that are given change; `rotate_secret` makes a new secret and shows it.",
     body: UpdateWebhookBody,
     response: { 200: WebhookAnswer, ...refusals("login_required", "webhook_not_found", "url_refused") },
   };
@@ -49,7 +62,13 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
     webhooks.update(actorOf(request), request.params.webhook_id, request.body),
   );
 
-  const remove = { ...of, summary: "Delete a webhook", response: { 200: Success, ...refusals("webhook_not_found") } };
+  const remove = {
+    ...of,
+    operationId: "deleteWebhook",
+    summary: "Delete a webhook",
+    description: "Its deliveries end with it.",
+    response: { 200: Success, ...refusals("webhook_not_found") },
+  };
   app.delete("/api/webhooks/:webhook_id", { schema: remove }, async (request) => {
     await webhooks.remove(actorOf(request), request.params.webhook_id);
     return { success: true as const };
@@ -57,7 +76,9 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
 
   const deliveries = {
     ...of,
+    operationId: "listDeliveries",
     summary: "List a webhook's deliveries, newest first",
+    description: "What was sent, how often, and the last answer.",
     querystring: Paging,
     response: { 200: DeliveryList, ...refusals("webhook_not_found") },
   };

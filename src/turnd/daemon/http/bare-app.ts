@@ -7,12 +7,12 @@ import { registerJsonBody } from "../../../kit/http/json-body.ts";
 import { requireOneHost } from "../../../kit/http/one-host.ts";
 import { RequestLog } from "../../../kit/http/request-log.ts";
 import { ProblemError } from "../../protocol/index.ts";
-import { createRoutingRefusal, registerProblems, type RedactText } from "./problem.ts";
+import { compileValidator, createTurndProblems, type RedactText } from "./problem.ts";
+import { implyRefusals } from "./refusals.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
 import { limitBodyTime } from "./body-timeout.ts";
 import { hideFilePath } from "./raw-file-path.ts";
 import { loggedPath } from "./request-path.ts";
-import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
@@ -28,6 +28,7 @@ const MAX_PARAM_LENGTH = 1_024;
 
 /** What every app of turnd has before its guard and routes: limits, JSON parsing, refusals as problems, a log. */
 export function createBareApp({ logger, redact, bodies, closeMs }: BareAppOptions): FastifyInstance {
+  const problems = createTurndProblems(redact);
   const app = fastify({
     ...CONNECTION_OPTIONS,
     loggerInstance: createHttpLogger(logger),
@@ -38,14 +39,15 @@ export function createBareApp({ logger, redact, bodies, closeMs }: BareAppOption
     bodyLimit: Math.min(MAX_PUBLIC_BODY_BYTES, bodies.long),
     rewriteUrl: hideFilePath,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    frameworkErrors: createRoutingRefusal(redact),
+    frameworkErrors: problems.send,
     clientErrorHandler: createConnectionRefusal("invalid_request"),
     schemaController: { compilersFactory: { buildValidator: refuseToCompile, buildSerializer: refuseToCompile } },
   });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
   limitBodyTime(app, CONNECTION_OPTIONS.requestTimeout);
-  registerProblems(app, redact);
+  problems.register(app);
+  implyRefusals(app);
   limitBodies(app, createBodyLimits(bodies));
   requireOneHost(app, "invalid_request");
   registerJsonBody(app, (code, message) => new ProblemError(code, message));

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { OPERATIONS } from "../../../../src/service/http/describe/operations.ts";
+import { isProblemCode, PROBLEM_STATUS } from "../../../../src/service/protocol/problems.ts";
 import { REPOSITORY } from "../../../harness/temporary.ts";
 
 const BIN = join(REPOSITORY, "test/pins/node_modules/.bin");
-const RULES = join(REPOSITORY, "test/openapi");
+const RULES = join(REPOSITORY, "test/turnd/daemon/openapi");
 const SERVICE_DOCUMENT = join(REPOSITORY, "openapi.service.json");
 
 /** Nothing leaves this machine: telemetry is off, and what would go out anyway meets a closed port. */
@@ -55,27 +55,39 @@ interface Described {
   >;
 }
 
-test("every operation of the service has a row of text, and an example for each body, answer and problem", () => {
+test("every operation of the service says what it is, with its codes and an example for each body, answer and code", () => {
   const document: { paths: Record<string, Record<string, Described>>; security?: unknown } = JSON.parse(
     readFileSync(SERVICE_DOCUMENT, "utf8"),
   );
   expect(document.security).toEqual([{ bearer: [] }]);
   const faults: string[] = [];
+  const ids = new Set<string | undefined>();
+  const refused: string[] = [];
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
       const route = `${method.toUpperCase()} ${path}`;
       const { summary, description, operationId, tags } = operation;
-      if (OPERATIONS[route] === undefined) faults.push(`${route}: no row in http/describe/operations.ts`);
-      if ([summary, description, operationId, tags?.[0]].includes(undefined)) faults.push(`${route}: text is missing`);
+      const texts = [summary, description, operationId, tags?.[0]];
+      if (texts.some((text) => text === undefined || text === "")) faults.push(`${route}: text is missing`);
+      if (ids.has(operationId)) faults.push(`${route}: the id ${operationId} is another's`);
+      ids.add(operationId);
       for (const [type, media] of Object.entries(operation.requestBody?.content ?? {}))
         if (media.example === undefined) faults.push(`${route}: no example of ${type}`);
       for (const [status, { content }] of Object.entries(operation.responses)) {
         const shown = content?.["application/json"];
         if (shown !== undefined && shown["example"] === undefined && shown["examples"] === undefined)
           faults.push(`${route}: no example of ${status}`);
+        const codes = Object.keys(shown?.["examples"] ?? {}).filter((name) => name !== "fields");
+        for (const code of codes)
+          if (!isProblemCode(code) || String(PROBLEM_STATUS[code]) !== status)
+            faults.push(`${route}: ${code} is no code of ${status}`);
+        refused.push(...codes);
       }
     }
   }
   expect(faults).toEqual([]);
+  // Each route names its own; what no route has is of none.
+  const everywhere = new Set([...refused, "route_not_found"]);
+  expect(Object.keys(PROBLEM_STATUS).filter((code) => !everywhere.has(code))).toEqual([]);
   expect(Object.keys(document.paths).length).toBeGreaterThan(40);
 });

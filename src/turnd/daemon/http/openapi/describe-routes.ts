@@ -1,14 +1,13 @@
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance, RouteOptions } from "fastify";
-import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import { nameOnce } from "../../../../kit/http/openapi/components.ts";
 import { describeDefaults } from "../../../../kit/http/openapi/defaults.ts";
+import { describeRoute } from "../../../../kit/http/openapi/describe-route.ts";
 import { addDiscriminators } from "../../../../kit/http/openapi/discriminators.ts";
-import { Document, type JsonSchema, type Operation } from "../../../../kit/http/openapi/document.ts";
-import { mapOperations } from "../../../../kit/http/openapi/map-document.ts";
-import { CliName, ExecutorName, PROBLEM_STATUS, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
-import { readCodes } from "../refusals.ts";
+import { Document, type JsonSchema } from "../../../../kit/http/openapi/document.ts";
+import { CliName, ExecutorName, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
 import { addExamples } from "./examples.ts";
 
 const DESCRIPTION =
@@ -72,7 +71,7 @@ export async function describeRoutes(app: FastifyInstance, documented: Documente
       security: [{ token: [] }],
     },
     convertConstToEnum: false,
-    transform: jsonSchemaTransform,
+    transform: describeRoute,
     transformObject: jsonSchemaTransformObject,
   });
   for (const { method, url, schema } of routes) {
@@ -90,28 +89,12 @@ export async function describeRoutes(app: FastifyInstance, documented: Documente
     transformSpecification: () => described.document ?? {},
   });
   await app.ready();
-  const made = mapOperations(Document.parse(app.swagger()), addBodyRefusals);
-  const named = addDiscriminators(listExecutors(nameOnce(made), executors, aliases));
+  const made = nameOnce(Document.parse(app.swagger()));
+  const named = addDiscriminators(listExecutors(made, executors, aliases));
   // The last step: an example has the default where there is one.
   const document = describeDefaults(addExamples(named));
   described.document = document;
   return { document, app };
-}
-
-/** What a body may be refused for where a route needs none: it is read before that is known. */
-const BODY_CODES = ["invalid_json", "unsupported_media_type", "body_too_large"] as const;
-
-function addBodyRefusals(operation: Operation, route: string): Operation {
-  if (/^(?:GET|HEAD) /.test(route) || operation.requestBody !== undefined) return operation;
-  const responses = { ...operation.responses };
-  const content = Object.values(responses).find(({ description }) => readCodes(description).length > 0)?.content;
-  for (const code of BODY_CODES) {
-    const status = String(PROBLEM_STATUS[code]);
-    const codes = readCodes(responses[status]?.description ?? "");
-    const description = [...new Set([...codes, code])].map((each) => `\`${each}\``).join(", ");
-    responses[status] = { ...(content === undefined ? {} : { content }), description };
-  }
-  return { ...operation, responses };
 }
 
 /** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */

@@ -7,10 +7,10 @@ import {
   type Operation,
   type Schemas,
 } from "../../../../kit/http/openapi/document.ts";
+import { takeFacts } from "../../../../kit/http/openapi/describe-route.ts";
 import { createExamples, type ExampleOf } from "../../../../kit/http/openapi/examples.ts";
 import { mapOperations } from "../../../../kit/http/openapi/map-document.ts";
-import { PROBLEM_STATUS, ProblemCode } from "../../../protocol/index.ts";
-import { readCodes } from "../refusals.ts";
+import { isProblemCode, ProblemCode } from "../../../protocol/index.ts";
 import { ANSWERS, EXAMPLE_VALUES } from "./example-values.ts";
 import { problemExample } from "./problem-examples.ts";
 
@@ -30,20 +30,22 @@ export function addExamples(document: Document): Document {
   const exampleOf = createExamples(schemas, EXAMPLE_VALUES);
   const events = eventExamples(schemas, exampleOf);
   const shown = new Set<ProblemCode>();
-  const completed = mapOperations(document, (operation, route) => ({
-    ...operation,
-    ...(operation.requestBody === undefined ? {} : { requestBody: showRequest(operation.requestBody, exampleOf) }),
-    responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, response]) => {
-        const codes = readCodes(response.description).filter((code) => String(PROBLEM_STATUS[code]) === status);
-        for (const code of codes) shown.add(code);
-        const content =
-          response.content === undefined ? undefined : showContent(`${route} ${status}`, response.content, codes);
-        const description = response.description === UNDESCRIBED ? describe(response) : response.description;
-        return [status, { ...response, description, ...(content === undefined ? {} : { content }) }];
-      }),
-    ),
-  }));
+  const completed = mapOperations(document, (described, route) => {
+    const { facts, operation } = takeFacts(described);
+    const answers = Object.entries(operation.responses).map(([status, response]) => {
+      const codes = (facts.codes[status] ?? []).filter(isProblemCode);
+      for (const code of codes) shown.add(code);
+      const content =
+        response.content === undefined ? undefined : showContent(`${route} ${status}`, response.content, codes);
+      const description = response.description === UNDESCRIBED ? describe(response) : response.description;
+      return [status, { ...response, description, ...(content === undefined ? {} : { content }) }] as const;
+    });
+    return {
+      ...operation,
+      ...(operation.requestBody === undefined ? {} : { requestBody: showRequest(operation.requestBody, exampleOf) }),
+      responses: Object.fromEntries(answers),
+    };
+  });
 
   function showContent(answer: string, content: Content, codes: readonly ProblemCode[]): Content {
     const media = Object.entries(content).map(([type, each]) => {
