@@ -13,7 +13,9 @@ const DAEMON_TESTS = [
   "test/turnd/client/**/*.test.ts",
   "test/turnd/commands/client/**/*.test.ts",
   "test/packages/**/*.test.ts",
+  "test/turnd/daemon/files/removals.test.ts",
   "test/turnd/daemon/executors/changed-fields.test.ts",
+  "test/turnd/daemon/executors/changed-lines.test.ts",
   "test/turnd/daemon/executors/long-texts.test.ts",
   "test/turnd/daemon/replay/documents.test.ts",
   "test/turnd/daemon/replay/flat.test.ts",
@@ -21,7 +23,9 @@ const DAEMON_TESTS = [
   "test/turnd/commands/completion.test.ts",
   "test/turnd/daemon/http/browser.test.ts",
   "test/turnd/daemon/openapi/lint.test.ts",
+  "test/turnd/loading/**/*.test.ts",
   "test/scripts/own-user.test.ts",
+  "test/scripts/read-only.test.ts",
   "test/lab/soak.test.ts",
 ];
 
