@@ -215,7 +215,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
 /** Packages and built-in modules of the rooms that must stay free of effects. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   "turnd/protocol": ["zod"],
-  "turnd/daemon/executors": ["zod", "@iarna/toml", "jsonc-parser", "node:path"],
+  "turnd/daemon/executors": ["zod", "smol-toml", "jsonc-parser", "node:path"],
   "service/protocol": ["zod"],
   "kit/retry": [],
   "kit/defined": [],

@@ -1,4 +1,4 @@
-import toml from "@iarna/toml";
+import * as toml from "smol-toml";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../../src/turnd/daemon/executors/cli-a/adapter.ts";
@@ -33,6 +33,9 @@ const serversOfA = (env: Record<string, string>, servers: McpServers): unknown =
   JSON.parse(render(cliA, env, servers)).mcp;
 const serversOfB = (env: Record<string, string>, servers: McpServers): unknown =>
   JSON.parse(JSON.stringify(toml.parse(render(cliB, env, servers))["mcp_servers"] ?? null));
+
+/** What no number can hold is read as what it is. */
+const EXACT = { integersAsBigInt: "asNeeded" } as const;
 
 describe("a request's MCP servers", () => {
   test("are written in each CLI's own words", () => {
@@ -83,10 +86,10 @@ describe("a request's MCP servers", () => {
       `mcp_servers.own.command = "own"\n`,
     ];
     for (const form of forms) {
-      const CLI_B_CONFIG_TOML = `at = 2026-11-22T08:00:00Z\nbig = 9007199254740993\nmodel = "m"\n${form}`;
+      const CLI_B_CONFIG_TOML = `at = 2026-11-22T08:00:00+02:00\non = 2026-11-22\nbig = 9007199254740993\nmodel = "m"\n${form}`;
       const text = render(cliB, { CLI_B_CONFIG_TOML }, kb);
-      expect(toml.parse(text)).toEqual({
-        ...toml.parse(CLI_B_CONFIG_TOML),
+      expect(toml.parse(text, EXACT)).toEqual({
+        ...toml.parse(CLI_B_CONFIG_TOML, EXACT),
         mcp_servers: {
           own: { command: "own" },
           kb: { url: "http://127.0.0.1:5050/mcp", http_headers: {}, default_tools_approval_mode: "approve" },

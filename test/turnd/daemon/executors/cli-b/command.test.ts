@@ -1,4 +1,4 @@
-import toml from "@iarna/toml";
+import * as toml from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../../../src/turnd/daemon/executors/cli-b/adapter.ts";
 import type { Configuration } from "../../../../../src/turnd/daemon/executors/contract/configuration.ts";

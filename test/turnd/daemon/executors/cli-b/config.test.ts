@@ -1,6 +1,6 @@
 import { readDetails } from "../../../../../src/turnd/daemon/executors/cli-b/config/details.ts";
 import { homeOverrides } from "../../../../../src/turnd/daemon/executors/cli-b/config/own-home.ts";
-import toml from "@iarna/toml";
+import * as toml from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../../../src/turnd/daemon/executors/cli-b/adapter.ts";
 import type { Configuration } from "../../../../../src/turnd/daemon/executors/contract/configuration.ts";

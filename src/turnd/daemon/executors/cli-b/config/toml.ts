@@ -1,4 +1,4 @@
-import toml, { type JsonMap } from "@iarna/toml";
+import { parse, stringify, TomlError } from "smol-toml";
 import { z } from "zod";
 
 /** A TOML document, parsed. */
@@ -6,19 +6,24 @@ export type TomlTable = Readonly<Record<string, unknown>>;
 
 const Table = z.record(z.string(), z.unknown());
 const Scalar = z.union([z.string(), z.number(), z.boolean()]);
-const Value: z.ZodType<JsonMap[string]> = z.lazy(() => z.union([Scalar, z.array(Scalar), z.record(z.string(), Value)]));
-const Writable: z.ZodType<JsonMap> = z.record(z.string(), Value);
+const Value: z.ZodType = z.lazy(() => z.union([Scalar, z.array(Scalar), z.record(z.string(), Value)]));
+const Writable = z.record(z.string(), Value);
 
 export type TomlResult = { readonly ok: true; readonly table: TomlTable } | { readonly ok: false; readonly at: string };
 
-/** Parses a document; a fault is reported by its place alone, because its text may hold a key. */
+/** Parses a document; a fault is reported by its place only, because its text may hold a key. */
 export function parseToml(text: string): TomlResult {
   try {
-    return { ok: true, table: toml.parse(text) };
+    return { ok: true, table: read(text) };
   } catch (error) {
-    const place = z.object({ line: z.int(), col: z.int() }).safeParse(error);
-    return { ok: false, at: place.success ? `line ${place.data.line + 1}, column ${place.data.col + 1}` : "its end" };
+    if (!(error instanceof TomlError)) throw error;
+    return { ok: false, at: `line ${error.line}, column ${error.column}` };
   }
+}
+
+/** Integers that a number cannot hold are of type bigint: what is written again is what was read. */
+function read(text: string): TomlTable {
+  return parse(text, { integersAsBigInt: "asNeeded" });
 }
 
 /** The value as a table; anything else is an empty one. */
@@ -44,7 +49,7 @@ export function writePath(table: TomlTable, path: string, value: unknown): TomlT
  * @throws {z.ZodError} if a value is none that TOML has
  */
 export function formatToml(table: TomlTable): string {
-  return toml.stringify(Writable.parse(table));
+  return stringify(Writable.parse(table));
 }
 
 /**
@@ -53,7 +58,7 @@ export function formatToml(table: TomlTable): string {
  * @throws the parser's error if it is none
  */
 export function changeToml(text: string, change: (table: TomlTable) => TomlTable): string {
-  return toml.stringify(Object.assign(toml.parse(text), change(toml.parse(text))));
+  return stringify({ ...read(text), ...change(read(text)) });
 }
 
 /** A basic string; JSON's escapes are TOML's, but for DEL, which TOML wants escaped. */
