@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { sendEventStream } from "../../kit/http/event-stream.ts";
 import { createShares } from "../protocol/shares.ts";
 
 /** One frame of an event stream. */
@@ -48,8 +49,6 @@ export interface StreamsOptions {
   readonly onFault: (error: unknown) => void;
 }
 
-/** A client that takes nothing for so long is cut off; it can come back with its cursor. */
-const STALLED_MS = 600_000;
 /** How soon a client's browser comes back by itself. */
 const RETRY_MS = 1_000;
 
@@ -63,40 +62,23 @@ export function createStreams({ most, mostOfOne, heartbeatMs, checkMs, maxMs, on
     controller: AbortController,
     source: StreamSource,
   ): Promise<void> {
-    const { signal } = controller;
-    response.once("close", () => controller.abort());
-    response.on("error", () => controller.abort());
-    response.writeHead(200, {
-      ...headers,
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-      "x-content-type-options": "nosniff",
-    });
-    response.write(`retry: ${RETRY_MS}\n\n`);
-    const heartbeat = setInterval(() => {
-      // A client that has not taken what it was sent needs no sign of life on top.
-      if (response.writableLength === 0 && !response.writableEnded) response.write(": heartbeat\n\n");
-    }, heartbeatMs);
     const check = setInterval(() => {
       source.isAllowed().then((isAllowed) => (isAllowed ? undefined : controller.abort()), onFault);
     }, checkMs);
     const limit = setTimeout(() => controller.abort(), maxMs);
     try {
-      for await (const frames of source.read(signal)) {
-        if (signal.aborted) break;
-        heartbeat.refresh();
-        if (!response.write(frames.map(frameText).join(""))) await drained(response, signal);
-      }
-      response.end();
-    } catch (error) {
-      if (!signal.aborted) onFault(error);
-      response.destroy();
+      await sendEventStream<readonly Frame[]>(response, controller, {
+        contentType: "text/event-stream; charset=utf-8",
+        headers,
+        opening: `retry: ${RETRY_MS}\n\n`,
+        heartbeat: { bytes: ": heartbeat\n\n", everyMs: heartbeatMs },
+        read: (signal) => source.read(signal),
+        write: (frames) => response.write(frames.map(frameText).join("")),
+        onFailure: onFault,
+      });
     } finally {
-      clearInterval(heartbeat);
       clearInterval(check);
       clearTimeout(limit);
-      if (signal.aborted && response.writableLength > 0) response.destroy();
     }
   }
 
@@ -130,21 +112,4 @@ function frameText(frame: Frame): string {
   const text = `id: ${frame.id}\nevent: ${frame.event}\ndata: ${JSON.stringify(frame.data)}\n\n`;
   texts.set(frame, text);
   return text;
-}
-
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
-  if (signal.aborted || response.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => response.destroy(), STALLED_MS);
-    const done = (): void => {
-      clearTimeout(timer);
-      response.off("drain", done);
-      response.off("close", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-    signal.addEventListener("abort", done);
-  });
 }
