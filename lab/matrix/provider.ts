@@ -1,92 +1,56 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { ANSWERS } from "../../test/turnd/daemon/executors/answers/answers.ts";
-import { toText } from "../../test/turnd/daemon/executors/answers/answer.ts";
-import { makeCertificate } from "./certificate.ts";
-import { STREAMS } from "./streams.ts";
-import { UNSEEN_ACTS } from "./unseen-acts.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import { CHAT_COMPLETIONS } from "../../src/scripted-model/apis/chat-completions.ts";
+import { MESSAGES } from "../../src/scripted-model/apis/messages.ts";
+import { RESPONSES } from "../../src/scripted-model/apis/responses.ts";
+import type { Conversation } from "../../src/scripted-model/conversation.ts";
+import { currentTurn } from "../../src/scripted-model/conversation.ts";
+import type { Part } from "../../src/scripted-model/reply.ts";
+import { DONE, type Answer, type Piece, type Reply } from "./reply.ts";
+import { writeResponse } from "./responses.ts";
+import { CHILD, type CliId } from "./scene.ts";
 
-/** How a CLI reaches a provider that behaves in one way. */
-export interface Case {
-  readonly name: string;
-  readonly api: "chat" | "messages" | "responses" | "any";
-  /** Stands for the provider; `{origin}` is the server's, `{tls}` that of one whose certificate nobody signed. */
-  readonly baseUrl: string;
-  /** Whether the CLI is stopped after a short time limit. */
-  readonly isSlow: boolean;
+/** A provider that does what a scene says. */
+export interface Provider {
+  readonly url: string;
+  /** Of the same server behind a certificate that nobody has signed. */
+  readonly tls: string;
+  /** How often it was asked since it was last given something to play. */
+  asked(): number;
+  play(replies: readonly Reply[], child?: readonly Reply[]): void;
+  close(): Promise<void>;
 }
 
-type Act = (request: IncomingMessage, response: ServerResponse) => void;
+/** An answer that comes at once is over before CLI A has printed it; so is a frame behind another without a pause. */
+const THINK_MS = 150;
+const FRAME_GAP_MS = 3;
+/** What was sent must have arrived before the connection goes. */
+const BEFORE_RESET_MS = 200;
+const APIS = [CHAT_COMPLETIONS, MESSAGES, RESPONSES];
 
-/** The beginning of a good answer. */
-const BEGINNING = `${STREAMS[0]?.body.split("\n\n", 1).join("")}\n\n`;
-const ACTS: Readonly<Record<string, Act>> = {
-  "reset-at-once": (request) => request.socket.resetAndDestroy(),
-  "reset-in-stream": (_request, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(BEGINNING, () => response.socket?.resetAndDestroy());
-  },
-  hang: () => undefined,
-  stall: (_request, response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(BEGINNING);
-  },
-  redirect: (_request, response) => void response.writeHead(302, { location: "https://login.invalid/" }).end(),
-  "ok-html": (_request, response) =>
-    void response.writeHead(200, { "content-type": "text/html" }).end("<html>Sign in</html>"),
-  "ok-json-error": (_request, response) =>
-    void response
-      .writeHead(200, { "content-type": "application/json" })
-      .end('{"error":{"message":"no such thing","code":500}}'),
-  ...Object.fromEntries(UNSEEN_ACTS.map(({ name, act }) => [name, act])),
-};
-
-/** Acts with an address of their own. */
-const ELSEWHERE = new Map(
-  UNSEEN_ACTS.flatMap(({ name, baseUrl }) => (baseUrl === undefined ? [] : [[name, { baseUrl }] as const])),
-);
-
-// A number: the words of a path would stand in the CLI's message, and look like the provider's.
-const PATHS: string[] = [];
-const at = (name: string, api: Case["api"] = "any"): Case => ({
-  name,
-  api,
-  baseUrl: `{origin}/${PATHS.push(name) - 1}/v1`,
-  isSlow: /^(?:hang|stall)$/.test(name),
-});
-
-/** Every way a provider may fail. */
-export const CASES: readonly Case[] = [
-  ...ANSWERS.map(({ name }) => at(name, /^(?:\w+-)?anthropic-/.test(name) ? "messages" : "any")),
-  ...STREAMS.map(({ name, api }) => at(name, api)),
-  ...Object.keys(ACTS).map((name) => ({ ...at(name), ...ELSEWHERE.get(name) })),
-  { ...at("refused"), baseUrl: "http://127.0.0.1:9/v1" },
-  { ...at("no-such-host"), baseUrl: "http://no-such-host.invalid/v1" },
-  { ...at("no-tls"), baseUrl: "https://{host}/v1" },
-  { ...at("no-url"), baseUrl: "not-a-url" },
-];
-
-/** Starts the providers; each has a path of its own. @returns where, and how to stop */
-export async function startProviders(): Promise<{ origin: string; tls: string; close(): Promise<void> }> {
-  const answers = new Map(ANSWERS.map((answer) => [answer.name, answer]));
-  const streams = new Map(STREAMS.map((stream) => [stream.name, stream]));
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    const name = PATHS[Number(request.url?.split("/")[1])] ?? "";
-    const answer = answers.get(name);
-    const stream = streams.get(name);
-    request.resume();
-    request.on("end", () => {
-      if (answer !== undefined) {
-        const type = typeof answer.body === "string" ? "text/html" : "application/json";
-        response.writeHead(answer.status, { "content-type": type }).end(toText(answer));
-      } else if (stream !== undefined) {
-        response.writeHead(200, { "content-type": "text/event-stream" }).end(stream.body);
-      } else {
-        ACTS[name]?.(request, response);
-      }
-    });
+/** Starts a provider on loopback, for one CLI. */
+export async function startProvider(cli: CliId): Promise<Provider> {
+  let left: Reply[] = [];
+  let childLeft: Reply[] = [];
+  let asked = 0;
+  const play = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await readText(request);
+    asked += 1;
+    const conversation = cli === "cli-a" ? readConversation(request, body) : undefined;
+    const queue = isOfChild(conversation) ? childLeft : left;
+    const reply = queue.length > 1 ? queue.shift() : queue[0];
+    if (reply !== undefined) await answer(reply, { request, response, conversation });
   };
+  // The CLI has gone while it asked.
+  const serve = (request: IncomingMessage, response: ServerResponse): void =>
+    void play(request, response).catch(() => response.destroy());
   const servers = [createServer(serve), createTlsServer(makeCertificate(), serve)];
   const [port, tlsPort] = await Promise.all(
     servers.map(async (server) => {
@@ -98,8 +62,14 @@ export async function startProviders(): Promise<{ origin: string; tls: string; c
     }),
   );
   return {
-    origin: `http://127.0.0.1:${port}`,
-    tls: `https://127.0.0.1:${tlsPort}`,
+    url: `http://127.0.0.1:${port}/v1`,
+    tls: `https://127.0.0.1:${tlsPort}/v1`,
+    asked: () => asked,
+    play(replies, child = []) {
+      asked = 0;
+      left = [...replies];
+      childLeft = [...child];
+    },
     close: async () => {
       for (const server of servers) {
         server.close();
@@ -110,10 +80,108 @@ export async function startProviders(): Promise<{ origin: string; tls: string; c
   };
 }
 
-/** Puts the servers of this run into an address. */
-export function resolveUrl(
-  baseUrl: string,
-  { origin, tls }: { readonly origin: string; readonly tls: string },
-): string {
-  return baseUrl.replace("{origin}", origin).replace("{tls}", tls).replace("{host}", new URL(origin).host);
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly conversation: Conversation | undefined;
+}
+
+async function answer(reply: Reply, { request, response, conversation }: Asked): Promise<void> {
+  await delay(THINK_MS);
+  switch (reply.do) {
+    case "answer":
+      await stream(reply, toFrames(reply, request, conversation), response);
+      return;
+    case "http":
+      response.writeHead(reply.status, reply.headers).end(reply.body);
+      return;
+    case "act":
+      reply.act(request, response, [...toFrames(DONE, request, conversation)].join(""));
+      return;
+    case "silence":
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      return;
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "hang":
+  }
+}
+
+async function stream({ ending }: Answer, frames: Iterable<string>, response: ServerResponse): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  for (const frame of frames) {
+    response.write(frame);
+    await delay(FRAME_GAP_MS);
+  }
+  if (ending === "stall") return;
+  if (ending !== "cut") response.end();
+  else setTimeout(() => response.socket?.resetAndDestroy(), BEFORE_RESET_MS);
+}
+
+/** The frames of an answer, in the API that was asked. */
+function toFrames(reply: Answer, { url }: IncomingMessage, conversation: Conversation | undefined): Iterable<string> {
+  const api = APIS.find(({ path }) => url?.endsWith(path));
+  if (api === undefined || conversation === undefined) return writeResponse(reply);
+  const { ending, pieces, tokens } = reply;
+  const isOwn = typeof ending === "object" && !("code" in ending);
+  return api.write(
+    {
+      type: "answer",
+      parts: pieces.flatMap(toPart),
+      ending: isOwn ? "stop" : ending,
+      ...(tokens === undefined ? {} : { tokens }),
+    },
+    conversation,
+  );
+}
+
+/** As CLI A names its tools. */
+function toPart(piece: Piece): Part[] {
+  switch (piece.type) {
+    case "text":
+      return [{ type: "text", text: piece.text }];
+    case "reasoning":
+      return [{ type: "reasoning", text: piece.text }];
+    case "run": {
+      const { command, timeoutMs: timeout } = piece;
+      const input = { command, description: "Does as it is told", ...(timeout === undefined ? {} : { timeout }) };
+      return [{ type: "tool_call", name: "bash", input }];
+    }
+    case "call": {
+      const { name, input } = piece;
+      return [
+        typeof input === "string"
+          ? { type: "tool_call", name, input: {}, written: input }
+          : { type: "tool_call", name, input },
+      ];
+    }
+    case "item":
+      return [];
+  }
+}
+
+function readConversation({ url }: IncomingMessage, body: string): Conversation | undefined {
+  const api = APIS.find(({ path }) => url?.endsWith(path));
+  return api === undefined || body === "" ? undefined : api.read(JSON.parse(body));
+}
+
+function isOfChild(conversation: Conversation | undefined): boolean {
+  return conversation !== undefined && currentTurn(conversation).userText.includes(CHILD);
+}
+
+/** A key and a certificate for 127.0.0.1 that no authority has signed. Needs `openssl`. */
+function makeCertificate(): { readonly key: Buffer; readonly cert: Buffer } {
+  const directory = mkdtempSync(join(tmpdir(), "certificate-"));
+  const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  try {
+    execFileSync("openssl", ["req", "-x509", "-days", "2", ...kind, ...name, "-keyout", key, "-out", cert], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    return { key: readFileSync(key), cert: readFileSync(cert) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

@@ -1,147 +1,170 @@
-import type { Conversation } from "../../src/scripted-model/conversation.ts";
-import { currentTurn } from "../../src/scripted-model/conversation.ts";
-import { say, type Ending, type Part, type Scenario } from "../../src/scripted-model/reply.ts";
-import type { FailureCode } from "../../src/turnd/protocol/index.ts";
+import type { FailureCode, Mode } from "../../src/turnd/protocol/index.ts";
+import type { Reply } from "./reply.ts";
 
-/** Where a recorded run has its things. Below one directory, which is gone afterwards. */
-export interface Places {
-  /** XDG directories, the CLI's own state. */
-  readonly home: string;
-  readonly workspace: string;
-  /** `config.json` of the CLI. */
-  readonly configFile: string;
-}
+type Bag = Readonly<Record<string, unknown>>;
 
-type Bag = Record<string, unknown>;
-
-/** The rendered configuration, as far as scenes change it. */
-export interface SceneConfig extends Bag {
-  provider: { lab: { npm: string; name: string; options: Bag; models: { m: Bag } } };
-  permission: Record<string, string>;
-}
-
-/** The right reading of a run, from what is made to happen in it. */
-export interface Label {
-  readonly status: "completed" | "failed" | "cancelled";
-  readonly code?: FailureCode;
-  /** Other codes that are defensible. */
-  readonly also?: readonly FailureCode[];
-  /** The text of the last message that the CLI can have printed. */
-  readonly finalText?: string;
-  readonly toolCalls?: number;
-  readonly unknownRecords?: number;
-  /** Of a resume: whether the requested session goes on. */
-  readonly resumed?: boolean;
-  readonly why: string;
+/** What a run has to show, or to have done, before the recorder ends it. */
+export interface Moment {
+  /** On stdout or stderr, so often. */
+  readonly shows?: RegExp;
+  readonly times?: number;
+  /** A file of the workspace that is there. */
+  readonly file?: string;
+  /** How often the provider was asked. */
+  readonly asked?: number;
+  readonly afterMs?: number;
 }
 
 /** When the recorder ends a run, and how. */
 export interface Stop {
-  /** What has to stand on stdout or stderr, and how often. */
-  readonly shows?: RegExp;
-  readonly times?: number;
-  /** A file of the workspace that has to be there. */
-  readonly file?: string;
-  /** How often the model was asked. */
-  readonly asked?: number;
-  /** A run that shows nothing at all is ended after so long. */
-  readonly afterMs?: number;
-  readonly signal: NodeJS.Signals;
-  /** As whom: null stands for somebody outside. */
-  readonly endedBy: "cancel" | "idle_timeout" | "turn_timeout" | null;
+  /** Any of them. */
+  readonly when: Moment | readonly Moment[];
+  /** One after the other, until it is gone. */
+  readonly signals: readonly NodeJS.Signals[];
+  /** What turnd did it for; null: something outside. */
+  readonly by: "cancel" | "idle_timeout" | "turn_timeout" | null;
 }
 
-/** A run of CLI A whose end is known beforehand, because everything around the CLI is made for it. */
+/** The paths of a run, as its arguments may name them. */
+export interface Place {
+  readonly home: string;
+  readonly workspace: string;
+  readonly modelUrl: string;
+}
+
+/**
+ * A run of a CLI whose end is known beforehand, because everything around the CLI is made for it. How it ends is written by
+ * what is done, never taken from what turnd says of it.
+ */
 export interface Scene {
   readonly name: string;
-  /** What the model does. Absent: it answers "Done." */
-  readonly script?: Scenario;
-  /** What a subagent's model does. */
-  readonly child?: Scenario;
-  /** A row of the table of answers, a stream or an act of `provider.ts` in place of a script. */
-  readonly provider?: string;
-  readonly api?: "chat" | "messages";
-  /** Bytes on stdin; absent: words that start the script. */
+  readonly why: string;
+  /** Absent: a person has to judge. */
+  readonly status?: "completed" | "failed" | "cancelled";
+  readonly code?: FailureCode;
+  /** Other codes that are defensible. */
+  readonly also?: readonly FailureCode[];
+  /** The last message that is printed; absent: of a completed turn what the model said last, otherwise none. */
+  readonly text?: string | null;
+  /** Distinct tool calls that are printed; absent: those of the replies, unless the run is stopped. */
+  readonly tools?: number;
+  readonly unknownRecords?: number;
+  readonly resumed?: boolean;
+  /** Absent: both CLIs. */
+  readonly only?: CliId;
+  /** What is otherwise with one of them. */
+  readonly cliA?: Partial<Scene>;
+  readonly cliB?: Partial<Scene>;
+
+  /** What the provider does, request by request; the last is repeated. */
+  readonly replies: readonly Reply[];
+  /** The same for a subagent, whose prompt is `CHILD`. */
+  readonly child?: readonly Reply[];
+  /**
+   * Stands for the provider; `{url}` is its address, `{host}` its host and port, `{tls}` the address
+   * of one whose certificate nobody has signed.
+   */
+  readonly baseUrl?: string;
+  /** Ordinary turns of the same session before it, each with its own replies. */
+  readonly earlier?: readonly (readonly Reply[])[];
+  /** Ends each of the turns before it. */
+  readonly earlierStop?: Stop;
+  /** A script before each of the turns before it. */
+  readonly beforeEarlier?: readonly string[];
+  /** Id to resume; `earlier`: that of the turn before. */
+  readonly resume?: string;
   readonly prompt?: string | Buffer;
-  /** Changes the rendered configuration. */
-  readonly config?: (config: SceneConfig, places: Places) => void;
-  readonly args?: readonly string[];
-  /** `{binary}` in a value stands for the CLI. */
+  readonly mode?: Mode;
+  /** What the CLI is started with in place of its usual arguments. */
+  readonly args?: (args: readonly string[], place: Place) => readonly string[];
+  /** Laid over the CLI's environment; an empty value takes a variable away, `{binary}` is the CLI. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What the CLI logs on stderr; absent: what turnd has it log. */
-  readonly logs?: "none" | "WARN" | "ERROR";
-  /** Done just before the run, after the turn before it. */
-  readonly prepare?: (places: Places) => void | Promise<void>;
-  /** Undoes what outlives the directory. */
-  readonly cleanUp?: (places: Places) => void;
-  /** A turn before, whose session this one continues; it answers "Before." */
-  readonly continues?: "answered" | "killed";
-  /** The id given in place of that turn's. */
-  readonly session?: string;
+  /**
+   * A shell script just before the run, by the CLIs' user. `$home`, `$workspace`, `$store` (the CLI's own state) and
+   * `$config` are paths.
+   */
+  readonly prepare?: string;
+  /** The same by root, after it. */
+  readonly prepareAsRoot?: string;
+  /** Mounts a file system of its own, with these options, for the CLI's state before everything. */
+  readonly disk?: string;
+  /** A command that the CLI is started by. */
+  readonly within?: readonly string[];
   readonly stop?: Stop;
-  /** stdout is a pipe that nobody reads any more. */
-  readonly isStdoutClosed?: boolean;
-  /** stdout is a pipe that is read only once the CLI has gone. */
-  readonly isStdoutReadLate?: boolean;
-  /** stdin is a pipe on which nothing comes. */
-  readonly isStdinOpen?: boolean;
-  /** The work directory is removed once the process stands in it. */
-  readonly isWorkspaceRemoved?: boolean;
-  readonly label: Label;
+  /** `closed`: a pipe that nobody reads; `late`: one that is read once the CLI is gone. */
+  readonly stdout?: "closed" | "late";
+  /** A pipe on which nothing comes. */
+  readonly stdin?: "open";
+
+  /** CLI A: the API that it speaks to its provider. */
+  readonly api?: "chat" | "messages" | "responses";
+  /** CLI A: laid over its configuration, member by member; null takes one away. */
+  readonly config?: Bag | ((place: Place) => Bag);
+  /** CLI A: what it logs; absent: what turnd has it log. */
+  readonly logs?: "none" | "WARN" | "ERROR";
+  /** CLI B: laid over the variables that turnd is configured by. */
+  readonly variables?: Readonly<Record<string, string>>;
+  /** CLI B: a whole configuration in place of those. */
+  readonly toml?: string;
+  readonly outputSchema?: string;
+  /** CLI B: the id is where the thread begins, not one to go on in. */
+  readonly isFork?: true;
+  /** CLI B: a second process has the session while the scene plays. */
+  readonly hasRival?: true;
 }
 
-/** Words that make the scripted model play a scene. */
-export const marker = (name: string): string => `@@${name}@@ task`;
-export const childOf = (name: string): string => `${name}-child`;
+export type CliId = "cli-a" | "cli-b";
 
-export const call = (name: string, input: Readonly<Record<string, unknown>>): Part => ({
-  type: "tool_call",
+/** The prompt of a subagent. */
+export const CHILD = "Do your part of the task.";
+
+type More = Omit<Partial<Scene>, "name" | "why" | "replies">;
+type Replies = Reply | readonly Reply[];
+
+/** A turn that comes to its end. */
+export const works = (name: string, why: string, replies: Replies, more: More = {}): Scene => ({
   name,
-  input,
-});
-export const bash = (command: string, more: Readonly<Record<string, unknown>> = {}): Part =>
-  call("bash", { command, description: "Does as it is told", ...more });
-
-/** Makes the calls of one answer after those of another, then says a text. */
-export function steps(answers: readonly (readonly Part[])[], text = "Done.", ending: Ending = "stop"): Scenario {
-  return (conversation: Conversation) => {
-    const done = currentTurn(conversation).outcomes.length;
-    let before = 0;
-    for (const parts of answers) {
-      if (done <= before) return { type: "answer", parts, ending: "stop" };
-      before += parts.filter(({ type }) => type === "tool_call").length;
-    }
-    return say(text, ending);
-  };
-}
-
-/** Plays one script for the first tries of a request, then another. */
-export const thenAnswer =
-  (first: Scenario, times: number, after: Scenario = () => say("Done.")): Scenario =>
-  (conversation, cue) =>
-    (cue.attempt <= times ? first : after)(conversation, cue);
-
-/** An HTTP answer that is none. */
-export const refusal =
-  (status: number, error: unknown, headers: Readonly<Record<string, string>> = {}): Scenario =>
-  () => ({
-    type: "refusal",
-    status,
-    code: "",
-    message: "",
-    headers,
-    body: typeof error === "string" ? error : JSON.stringify({ error }),
-  });
-
-export const completed = (why: string, finalText = "Done.", toolCalls = 0): Label => ({
+  why,
   status: "completed",
-  finalText,
-  toolCalls,
-  why,
-});
-export const failed = (code: FailureCode, why: string, more: Partial<Label> = {}): Label => ({
-  status: "failed",
-  code,
-  why,
+  replies: [replies].flat(),
   ...more,
 });
+
+/** A turn that fails. */
+export const fails = (name: string, code: FailureCode, why: string, replies: Replies, more: More = {}): Scene => ({
+  name,
+  why,
+  status: "failed",
+  code,
+  replies: [replies].flat(),
+  ...more,
+});
+
+/** A turn that turnd ends for its caller. */
+export const cancelled = (name: string, why: string, replies: Replies, more: More): Scene => ({
+  name,
+  why,
+  status: "cancelled",
+  replies: [replies].flat(),
+  ...more,
+});
+
+/** Scenes that only one CLI can play. */
+export const only = (cli: CliId, ...scenes: readonly Scene[]): Scene[] =>
+  scenes.map((scene) => ({ ...scene, only: cli }));
+
+/** The scenes of one CLI, as they are with it. */
+export function scenesOf(cli: CliId, scenes: readonly Scene[]): Scene[] {
+  return scenes
+    .filter((scene) => scene.only === undefined || scene.only === cli)
+    .map(({ cliA, cliB, ...scene }) => ({ ...scene, ...(cli === "cli-a" ? cliA : cliB) }));
+}
+
+/** What a label leaves to be read from what is played. */
+export function expectedOutput(scene: Scene): { readonly text: string | null; readonly tools: number } {
+  const pieces = scene.replies.flatMap((reply) => (reply.do === "answer" ? reply.pieces : []));
+  const said = scene.status === "completed" ? pieces.findLast(({ type }) => type === "text") : undefined;
+  const text = said?.type === "text" && said.text !== "" ? said.text : null;
+  const tools = scene.stop === undefined ? pieces.filter(({ type }) => type === "run" || type === "call").length : 0;
+  return { text: scene.text === undefined ? text : scene.text, tools: scene.tools ?? tools };
+}

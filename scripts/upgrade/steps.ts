@@ -66,12 +66,8 @@ export function runMatrix(trial: Trial, cases: readonly string[]): Promise<StepR
 /** Plays every scene, a run whose end is known beforehand; the labelled recordings are left in `scenes/`. Needs root, for scenes of full disks. */
 export function runScenes(trial: Trial): Promise<StepResult> {
   const { cli, version, binary, tools, directory } = trial;
-  const of = ["--version", version, "--binary", binary];
-  const args =
-    cli.executor === "cli-a"
-      ? ["lab/matrix.ts", "--executor", cli.executor, ...of, "--tools", tools, "--scenes"]
-      : ["lab/matrix-cli-b.ts", ...of];
-  return run("scenes", trial, [...args, join(directory, "scenes")]);
+  const args = ["--executor", cli.executor, "--version", version, "--binary", binary, "--tools", tools, "--scenes"];
+  return run("scenes", trial, ["lab/matrix.ts", ...args, join(directory, "scenes")]);
 }
 
 /**

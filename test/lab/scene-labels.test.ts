@@ -1,27 +1,18 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FAILURE_CASES, START_CASES } from "../../lab/matrix/cli-b/failure-cases.ts";
-import { ODD_ANSWERS } from "../../lab/matrix/cli-b/odd-answers.ts";
-import { SESSION_CASES } from "../../lab/matrix/cli-b/session-cases.ts";
-import { TOOL_CASES } from "../../lab/matrix/cli-b/tool-cases.ts";
-import { ANSWERED } from "../../lab/matrix/scenes/answered.ts";
-import { CLI_FAILS } from "../../lab/matrix/scenes/cli-fails.ts";
-import { PROVIDER_FAILS } from "../../lab/matrix/scenes/provider-fails.ts";
+import { scenesOf } from "../../lab/matrix/scene.ts";
+import { PROVIDER_SCENES, SCENES } from "../../lab/matrix/scenes.ts";
 import { listRecordings } from "../turnd/daemon/executors/recordings.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
-/** The scenes that fixtures were made of, and the first version that they were played to. */
-const SCENES = [
-  { executor: "cli-a", since: "1.18.33", scenes: [...ANSWERED, ...CLI_FAILS, ...PROVIDER_FAILS] },
-  {
-    executor: "cli-b",
-    since: "0.169.0",
-    scenes: [...TOOL_CASES, ...SESSION_CASES, ...FAILURE_CASES, ...START_CASES, ...ODD_ANSWERS],
-  },
+/** The first version that scenes were played to, and how many of its fixtures a scene plays. */
+const SINCE = [
+  ["cli-a", "1.18.33", 96],
+  ["cli-b", "0.169.0", 96],
 ] as const;
 
-test.each(SCENES)("a scene of $executor has the label that its fixture has", ({ executor, since, scenes }) => {
-  const labels = new Map(scenes.map(({ name, label }) => [name, [label.status, label.code ?? null]]));
+test.each(SINCE)("a scene of %s has the label that its fixture has", (executor, since, least) => {
+  const labels = new Map(scenesOf(executor, SCENES).map(({ name, status, code }) => [name, [status, code ?? null]]));
   const fixtures = listRecordings(join(REPOSITORY, "fixtures"), executor).flatMap(
     ({ name, directory, turn, expected }) => {
       const label = labels.get(directory.split("/").at(-1) ?? "");
@@ -29,6 +20,13 @@ test.each(SCENES)("a scene of $executor has the label that its fixture has", ({ 
       return isOfScene ? [{ name, label, expected: [expected.status, expected.code] }] : [];
     },
   );
-  expect(fixtures.length).toBeGreaterThan(90);
+  expect(fixtures.length).toBeGreaterThan(least);
   expect(fixtures.filter(({ label, expected }) => String(label) !== String(expected))).toEqual([]);
+});
+
+test.each(["cli-a", "cli-b"] as const)("every scene of %s has a name of its own, and something to play", (executor) => {
+  const scenes = scenesOf(executor, [...SCENES, ...PROVIDER_SCENES]);
+  const names = scenes.map(({ name }) => name);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  expect(scenes.filter(({ replies }) => replies.length === 0)).toEqual([]);
 });
