@@ -63,7 +63,7 @@ export const EDGE_MUTATIONS: readonly Mutation[] = [
     find: "if (entries > MAX_ENTRIES) throw new RecordingError(name, `has more than ${MAX_ENTRIES} entries`);",
     replace: "",
     says: "an archive of a million empty entries keeps turnd busy",
-    caughtBy: ["test/turnd/daemon/replay/hostile-files.test.ts"],
+    caughtBy: ["test/turnd/daemon/replay/extract-tar.test.ts"],
   },
   {
     id: "missing-field-accepted",

@@ -1,7 +1,8 @@
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { processesNaming } from "../../../../harness/processes.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -9,7 +10,7 @@ import { waitFor } from "../../../../harness/wait-for.ts";
 const runs = (workspace: string): number => readFileSync(join(workspace, "ran"), "utf8").trim().split("\n").length;
 
 test("500 identical requests at once are one turn and one process", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const body = { executor: "cli-b", request_id: "request-1", input: `touch ${turnd.workspace}/ran` };
   const answers = await Promise.all(Array.from({ length: 500 }, () => turnd.request("POST", "/v1/turns", body)));
   const ids = new Set(answers.map((answer) => answer.body.turn_id));
@@ -35,10 +36,10 @@ test("a retry after kill -9 and a restart gives the same turn, run once", async 
 });
 
 test("the same body is the same whatever the order of its keys; another body is a conflict", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { turn_id } = await turnd.admit({
     executor: "cli-b",
-    request_id: "request-1",
+    request_id: "request-2",
     input: "x",
     metadata: { a: "1", b: "2" },
   });
@@ -46,17 +47,17 @@ test("the same body is the same whatever the order of its keys; another body is 
     metadata: { b: "2", a: "1" },
     mode: "execute",
     input: "x",
-    request_id: "request-1",
+    request_id: "request-2",
     executor: "cli-b",
   });
   expect([same.status, same.body.turn_id]).toEqual([200, turn_id]);
-  const other = await turnd.request("POST", "/v1/turns", { executor: "cli-b", request_id: "request-1", input: "y" });
+  const other = await turnd.request("POST", "/v1/turns", { executor: "cli-b", request_id: "request-2", input: "y" });
   expect([other.status, other.body.detail.code, other.body.detail.turn_id]).toEqual([
     409,
     "request_id_conflict",
     turn_id,
   ]);
-  expect((await turnd.request("GET", "/v1/requests/request-1")).body.turn_id).toBe(turn_id);
+  expect((await turnd.request("GET", "/v1/requests/request-2")).body.turn_id).toBe(turn_id);
 });
 
 test("a request of a deleted session is not run again, after a restart neither", async () => {
@@ -152,7 +153,7 @@ test("a session that cannot be read keeps its requests and its id", async () => 
 });
 
 test("of two requests that make one session with different executors at once, the later is refused", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const bodies = ["cli-b", "cli-a"].map((executor) => ({ executor, session_id: "session-1", input: "x" }));
   const answers = await Promise.all(bodies.map((body) => turnd.request("POST", "/v1/turns", body)));
   const refused = answers.filter((answer) => answer.status !== 202);

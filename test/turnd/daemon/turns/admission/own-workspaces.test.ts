@@ -11,7 +11,8 @@ import {
 import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
-import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { CLI_USER, temporaryDirectory, userDirectory, userFile } from "../../../../harness/temporary.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
 
@@ -36,7 +37,7 @@ async function remove(turnd: TestDaemon, sessionId: string): Promise<void> {
 }
 
 test("two sessions that write a file of one name have two files", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const first = await run(turnd, "shell echo one > sum.sh");
   const second = await run(turnd, "shell echo two > sum.sh");
   expect(readFileSync(join(first.workspace, "sum.sh"), "utf8")).toBe("one\n");
@@ -70,7 +71,7 @@ test("a session keeps its workspace over a restart, also of a turnd that shares 
 });
 
 test("a deleted session's files go, and nothing that a person named", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const project = userDirectory(join(turnd.workspace, "project"));
   const named = await run(turnd, "shell echo x > named", { workspace: project });
   const own = await run(turnd, "shell mkdir -p deep/er && echo x > deep/er/file && ln -s /etc/passwd link");
@@ -80,7 +81,7 @@ test("a deleted session's files go, and nothing that a person named", async () =
 });
 
 test("a workspace that another session's request names is that session's too, and stays", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const first = await run(turnd, "shell mkdir inner && echo x > inner/file");
   const second = await run(turnd, "shell cat file", { workspace: join(first.workspace, "inner") });
   // A session that names its own changes nothing.
@@ -92,7 +93,7 @@ test("a workspace that another session's request names is that session's too, an
 });
 
 test("an id that is used again, and one with a person's directory, get a workspace of their own", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const taken = userDirectory(join(turnd.workspace, "my-project:1"));
   writeFileSync(join(taken, "theirs"), "");
   const workspaces: string[] = [];
@@ -110,7 +111,7 @@ test("an id that is used again, and one with a person's directory, get a workspa
 });
 
 test("a workspace that a tool has removed is made again, and a link in its place is not followed by the removal", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const project = userDirectory(join(turnd.workspace, "project"));
   writeFileSync(join(project, "theirs"), "");
   userFile(join(project, "theirs"));
@@ -126,7 +127,7 @@ test("a workspace that a tool has removed is made again, and a link in its place
 });
 
 test("a session is made with a workspace of its own, or refused with what to change, and leaves nothing", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   const made = await turnd.request("POST", "/v1/sessions", { executor: "cli-b" });
   expect(made.status).toBe(201);
   expect(basename(made.body.workspace)).toBe(made.body.session_id);
@@ -137,7 +138,7 @@ test("a session is made with a workspace of its own, or refused with what to cha
 });
 
 test("of a session that cannot be written nothing is left in the root", async () => {
-  const turnd = await fakeDaemon(OWN);
+  const turnd = await sharedDaemon(OWN);
   // Where the directory of the sessions takes none: a file has the session's name.
   writeFileSync(join(turnd.state, "sessions/in-the-way"), "");
   const refused = await turnd.request("POST", "/v1/sessions", { executor: "cli-b", session_id: "in-the-way" });

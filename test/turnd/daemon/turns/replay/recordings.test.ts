@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { fakeEnv } from "../../../../harness/fake-env.ts";
 import { withoutTimeAndIds } from "../../../../harness/recordings.ts";
 import { eventLines, expectSameAgain } from "../../../../harness/same-again.ts";
@@ -19,7 +20,7 @@ const hasMessage = async (turnd: TestDaemon, turnId: string): Promise<boolean> =
 // Some start a daemon and a dozen processes; on a loaded machine each takes seconds.
 describe("an exported turn gives its events again", { timeout: 300_000 }, () => {
   test("one that completed, with tools, both files, odd lines and the caller's text", async () => {
-    const turnd = await fakeDaemon();
+    const turnd = await sharedDaemon();
     const input = "tool ls\nstderr a warning\nraw not json\nraw \u001b[31mred\nopen-tool top\nhello";
     const { turn_id } = await turnd.run({ executor: "cli-b", input, model: "model-y" });
     expect(await expectSameAgain(turnd, turn_id)).toMatchObject({
@@ -90,7 +91,7 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
   });
 
   test("one that turnd itself failed before any process", async () => {
-    const turnd = await fakeDaemon();
+    const turnd = await sharedDaemon();
     const { turn_id } = await turnd.run({ executor: "cli-a", input: "x" });
     expect(await expectSameAgain(turnd, turn_id)).toMatchObject({ turn: { halted: { code: expect.any(String) } } });
   });
@@ -109,7 +110,7 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
 });
 
 test("a key that a CLI prints is in no export, and lines keep their numbers", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const input = `hello\n${KEY}\nraw plain ${KEY}\nstderr ${KEY}\nlast`;
   const { turn_id } = await turnd.run({ executor: "cli-b", input });
   const recording = await expectSameAgain(turnd, turn_id);

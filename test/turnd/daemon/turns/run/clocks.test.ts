@@ -57,7 +57,7 @@ test("a tool that works while turnd is killed and started again is not idle", as
 });
 
 test("a CLI that does not exit after its last record is ended, and its turn is completed", async () => {
-  const turnd = await fakeDaemon({ TURND_EXIT_TIMEOUT_MS: "500" });
+  const turnd = await sharedDaemon({ TURND_EXIT_TIMEOUT_MS: "500" });
   const result = await turnd.run({ executor: "cli-b", input: `the answer\n${COMPLETED}\nhang` });
   expect(result).toMatchObject({ status: "completed", output: "the answer" });
   expect(await warningsOf(turnd, result.turn_id)).toEqual(["cli_did_not_exit"]);
@@ -73,7 +73,7 @@ test("the proof outweighs another clock too, however the process then ends", asy
 });
 
 test("a turn that goes on after its last record is not ended", async () => {
-  const turnd = await fakeDaemon({ TURND_EXIT_TIMEOUT_MS: "500" });
+  const turnd = await sharedDaemon({ TURND_EXIT_TIMEOUT_MS: "500" });
   const again = 'raw {"type":"turn.started"}';
   const result = await turnd.run({ executor: "cli-b", input: `one\n${COMPLETED}\n${again}\nsleep 2\ntwo` });
   expect(result).toMatchObject({ status: "completed", output: "two" });

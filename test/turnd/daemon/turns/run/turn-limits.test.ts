@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { GROUP_PLACES } from "../../../../harness/cgroups.ts";
 import { startDaemon, type TestDaemon } from "../../../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 import { fakeEnv } from "../../../../harness/fake-env.ts";
 import { processesNaming } from "../../../../harness/processes.ts";
 import { runnableProgram, temporaryDirectory } from "../../../../harness/temporary.ts";
@@ -44,7 +45,7 @@ async function warningsOf(turnd: TestDaemon, turnId: string): Promise<string[]> 
 test.runIf(HAS_GROUPS)(
   "the sandbox's description says the limits, and a turn's group is gone when it has ended",
   async () => {
-    const turnd = await fakeDaemon(ON);
+    const turnd = await sharedDaemon(ON);
     const { body } = await turnd.request("GET", "/v1/sandbox");
     expect(body.data.turn_limits).toEqual({ enforced: true, max_processes: 60, memory_mb: 128 });
     const { turn_id, status, output } = await turnd.run({ executor: "cli-b", input: "hello" });
@@ -55,7 +56,7 @@ test.runIf(HAS_GROUPS)(
 );
 
 test.runIf(HAS_GROUPS)("a fork bomb in one turn leaves other turns, admissions and health alone", async () => {
-  const turnd = await fakeDaemon(ON);
+  const turnd = await sharedDaemon(ON);
   const bomb = await turnd.admit({ executor: "cli-b", input: `shell ${forkBomb()}` });
   await waitFor("the limit", () => refusedIn(bomb.turn_id) > 0);
   const other = await turnd.run({
@@ -79,7 +80,7 @@ test.runIf(HAS_GROUPS)("a fork bomb in one turn leaves other turns, admissions a
 test.runIf(HAS_GROUPS)(
   "a tool that takes too much memory is killed, its turn goes on and says so, and another is unharmed",
   async () => {
-    const turnd = await fakeDaemon(ON);
+    const turnd = await sharedDaemon(ON);
     const other = await turnd.admit({ executor: "cli-b", input: "hang" });
     const turn = await turnd.run({ executor: "cli-b", input: `shell ${EATER}\nstill here` });
     expect(turn).toMatchObject({ status: "completed", output: "still here" });
@@ -94,7 +95,7 @@ test.runIf(HAS_GROUPS)(
 test.runIf(HAS_GROUPS)(
   "a CLI that takes too much memory itself fails its turn with that, in a replay too",
   async () => {
-    const turnd = await fakeDaemon(ON);
+    const turnd = await sharedDaemon(ON);
     const turn = await turnd.run({ executor: "cli-b", input: "eat 400000000" });
     expect(turn.status).toBe("failed");
     expect(turn.failure).toMatchObject({
@@ -153,7 +154,7 @@ function listGroups(parent: string): string[] {
 }
 
 test.runIf(HAS_GROUPS)("a shell has a group of its own, with the same limits, until it is closed", async () => {
-  const turnd = await fakeDaemon(ON);
+  const turnd = await sharedDaemon(ON);
   const { session_id } = await startShell(turnd);
   const [, marker = ""] = await runLine(
     turnd,

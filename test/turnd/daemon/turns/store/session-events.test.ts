@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
-import { fakeDaemon } from "../../../../harness/fake-daemon.ts";
+import { sharedDaemon } from "../../../../harness/shared-daemon.ts";
 
 const SESSION = { executor: "cli-b", session_id: "session-1" };
 
@@ -28,7 +28,7 @@ async function follow(turnd: TestDaemon, turns: number, lastEventId?: string): P
 }
 
 test("a session's stream runs over all its turns, those still to come too", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const first = await turnd.run({ ...SESSION, input: "one" });
   const following = follow(turnd, 2);
   const second = await turnd.run({ session_id: "session-1", input: "two" });
@@ -45,7 +45,7 @@ test("a session's stream runs over all its turns, those still to come too", asyn
 });
 
 test("without SSE it is the NDJSON of what is there", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const turns = [
     await turnd.run({ ...SESSION, input: "one" }),
     await turnd.run({ session_id: "session-1", input: "two" }),
@@ -55,7 +55,7 @@ test("without SSE it is the NDJSON of what is there", async () => {
 });
 
 test("a cursor that is none, of another session, or beyond the end is refused", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await sharedDaemon();
   const { turn_id, counts } = await turnd.run({ ...SESSION, input: "one" });
   const refusal = async (after: string): Promise<[number, string]> => {
     const answer = await turnd.request("GET", `/v1/sessions/session-1/events?after=${after}`);
