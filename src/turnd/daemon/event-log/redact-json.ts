@@ -1,7 +1,7 @@
 import type { Redact } from "./redact.ts";
 
 /**
- * Takes secrets out of a JSON text: out of its strings and keys alone, so that it stays JSON, with the same numbers.
+ * Takes secrets out of a JSON text: only out of its strings and keys, so that it stays JSON, with the same numbers.
  *
  * All but the strings that hold a secret is the same, byte for byte, however deep it is nested.
  */

@@ -14,7 +14,7 @@ export type Redact = (text: string) => string;
  * Makes a function that takes secrets out of a text.
  *
  * A value is found plain and as JSON and URLs escape it, nested once more too, as a tool's output quotes it; and where a
- * cut has left its beginning alone. What is found in a text is found in its JSON as well, so that the JSON of a value can
+ * cut has left only its beginning. What is found in a text is found in its JSON as well, so that the JSON of a value can
  * be asked whether there is anything to take out. To take it out of JSON, and leave JSON, is `redact-json.ts`'s.
  * @param secrets - values that must not leave the daemon; empty and very short ones are skipped
  */

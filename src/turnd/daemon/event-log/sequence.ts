@@ -130,7 +130,7 @@ function redactNative(native: Native | undefined, redact: Redact): Native | unde
   );
 }
 
-/** Of a line beyond the limit the head alone is known, and nothing in it shows the cut. No limit is lower than this. */
+/** Of a line beyond the limit only the head is known, and nothing in it shows the cut. No limit is lower than this. */
 const MIN_HEAD_CHARACTERS = 250;
 
 function redactCutLine(event: NewEvent, redact: Redact): NewEvent {

@@ -75,7 +75,7 @@ export function showName(name: Buffer): string {
 }
 
 /**
- * As a zip has it: UTF-8, with `/` alone between names. Bytes that are no UTF-8, control characters, `\` and what
+ * As a zip has it: UTF-8, with only `/` between names. Bytes that are no UTF-8, control characters, `\` and what
  * Windows takes for a drive are percent-encoded; so is `%` then, so that two names stay two.
  */
 export function zipName(path: Buffer): string {

@@ -61,7 +61,7 @@ async function addEntries(zip: ZipFile, worker: FileWorker, output: Readable): P
     } else throw new WorkerError("its answer is not that of a tree");
   }
   entries.putBack();
-  zip.end({ comment: describe(skipped), forceZip64Format: false });
+  zip.end({ comment: describeSkipped(skipped), forceZip64Format: false });
 }
 
 async function copyPieces(worker: FileWorker, body: PassThrough): Promise<void> {
@@ -89,6 +89,6 @@ function within(date: Date): Date {
   return date > YEARS.last ? YEARS.last : date;
 }
 
-function describe(skipped: ReadonlyMap<string, number>): string {
+function describeSkipped(skipped: ReadonlyMap<string, number>): string {
   return [...skipped].map(([reason, count]) => `left out, ${reason}: ${count}`).join("; ");
 }

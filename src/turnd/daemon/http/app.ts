@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
 import type { FileService } from "../files/file-service.ts";
-import type { Named, TurnService } from "../turns/turn-service.ts";
+import type { RequestedIds, TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import type { BodyLimits } from "./body-limits.ts";
@@ -156,7 +156,7 @@ const NamedInPath = z.object({
 });
 
 /** The parts of a request's path that name something; each route has checked its own. */
-function namedBy(params: unknown): Named {
+function namedBy(params: unknown): RequestedIds {
   const parsed = NamedInPath.safeParse(params);
   return parsed.success ? parsed.data : {};
 }

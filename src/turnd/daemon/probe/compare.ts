@@ -18,7 +18,7 @@ export interface Change {
  * Lists what changed between the known version's run of a scenario and this one.
  *
  * It breaks us when the turn ends otherwise, when clients miss an event or a tool's outcome, and when a record or a field
- * that the translator reads is missing or of another type. What is new alone breaks nothing: it is kept and ignored.
+ * that the translator reads is missing or of another type. What is only new breaks nothing: it is kept and ignored.
  */
 export function compare(known: KnownShapes, was: Observation, is: Observation): Change[] {
   return [

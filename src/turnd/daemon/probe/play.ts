@@ -19,7 +19,7 @@ export interface ProbeStage {
 }
 
 /** A CLI that is probed. */
-export interface Probed {
+export interface ProbeResult {
   readonly executor: string;
   readonly plan: ProbePlan;
 }
@@ -36,7 +36,7 @@ const TURN_TIMEOUT_MS = 120_000;
 /** Plays a scenario in a workspace and a session of its own: turns like any other, by the daemon's own code. */
 export async function playScenario(
   stage: ProbeStage,
-  { executor, plan }: Probed,
+  { executor, plan }: ProbeResult,
   scenario: ProbeScenario,
 ): Promise<PlayedTurn> {
   const workspace = join(stage.workspaces, `${executor}-${scenario.name}`);

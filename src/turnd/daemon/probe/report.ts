@@ -61,7 +61,7 @@ function formatBroken(broken: readonly SharedChange[]): string[] {
 function formatShared({ change, scenarios }: SharedChange): string {
   const named = scenarios.slice(0, NAMED_SCENARIOS).join(", ");
   const more = scenarios.length - NAMED_SCENARIOS;
-  return `    ${describe(change)}  [${named}${more > 0 ? ` and ${more} more` : ""}]`;
+  return `    ${describeChange(change)}  [${named}${more > 0 ? ` and ${more} more` : ""}]`;
 }
 
 /** Equal changes of several scenarios as one, those that most scenarios show first. */
@@ -69,7 +69,7 @@ function shareChanges({ scenarios }: Finding): SharedChange[] {
   const shared = new Map<string, { change: Change; scenarios: string[] }>();
   for (const { scenario, changes } of scenarios) {
     for (const change of changes) {
-      const key = `${change.breaks} ${describe(change)}`;
+      const key = `${change.breaks} ${describeChange(change)}`;
       const entry = shared.get(key) ?? { change, scenarios: [] };
       if (!entry.scenarios.includes(scenario)) entry.scenarios.push(scenario);
       shared.set(key, entry);
@@ -78,7 +78,7 @@ function shareChanges({ scenarios }: Finding): SharedChange[] {
   return [...shared.values()].toSorted((left, right) => right.scenarios.length - left.scenarios.length);
 }
 
-function describe({ what, subject, was, is }: Change): string {
+function describeChange({ what, subject, was, is }: Change): string {
   if (was !== undefined && is !== undefined) return `other ${what}: ${subject} is ${is}, was ${was}`;
   if (is === undefined)
     return what === "field" ? `missing ${what}: ${subject} (${was})` : `missing ${what}: ${subject}`;

@@ -118,7 +118,7 @@ export function idsOf({ directory, turn }: Recording): { turnId: string; session
   return { turnId: turn.turn_id ?? `replay.${name}`, sessionId: turn.session_id ?? `session.${name}` };
 }
 
-/** Whether a process ever ran: a turn that was cancelled in line, or refused by the sandbox, was admitted alone. */
+/** Whether a process ever ran: a turn that was cancelled in line, or refused by the sandbox, was only admitted. */
 export function hasRun(turn: Pick<RecordedTurn, "created_at" | "started_at">): boolean {
   return turn.created_at === undefined || turn.started_at !== undefined;
 }

@@ -12,7 +12,7 @@ import { openWriter } from "./file-writer.ts";
 import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
 import { nameFault, RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
-import { walkRecordings, type Found } from "./walk.ts";
+import { walkRecordings, type WalkEntry } from "./walk.ts";
 import { makeWorkshop, type Workshop } from "./workshop.ts";
 import { describeFault } from "../storage/describe-fault.ts";
 
@@ -93,7 +93,7 @@ export function createSources(options: SourceOptions): Sources {
     }
   }
 
-  async function* openFound({ path, kind }: Found, name: string, depth: number): AsyncGenerator<RecordingSource> {
+  async function* openFound({ path, kind }: WalkEntry, name: string, depth: number): AsyncGenerator<RecordingSource> {
     if (kind === "file") yield* openFile(createReadStream(path), { path, name, isWalked: true, depth });
     else if (await isThere(join(path, "turn.json"))) yield override(name, await openRecording(path));
     else if (await isThere(join(path, "stdout.jsonl"))) yield await openOutput(name, path);

@@ -4,7 +4,7 @@ import { isThere } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
 
 /** Something below a directory that is, or may be, a recording. */
-export interface Found {
+export interface WalkEntry {
   readonly path: string;
   readonly kind: "directory" | "file";
 }
@@ -22,7 +22,7 @@ const NOT_ENTERED = new Set(["home", "node_modules"]);
 export async function* walkRecordings(
   directory: string,
   onFault: (error: RecordingError) => void,
-): AsyncGenerator<Found> {
+): AsyncGenerator<WalkEntry> {
   if ((await hasFile(directory, "turn.json")) || (await hasFile(directory, "stdout.jsonl"))) {
     yield { path: directory, kind: "directory" };
     return;

@@ -42,7 +42,7 @@ export interface DaemonOptions extends Omit<TurnPartsOptions, "starter"> {
 const LAST_MS = 1_000;
 
 /** What the start has taken; wireDaemon lets it go. */
-export interface Held {
+export interface StartResources {
   /** The state directory's. */
   readonly lock: Lock;
   readonly starter: Starter;
@@ -53,7 +53,7 @@ export interface Held {
  *
  * @throws any reason why it cannot serve, as `startDaemon` says
  */
-export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, held: Held): Promise<Daemon> {
+export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, held: StartResources): Promise<Daemon> {
   const { lock, starter } = held;
   const { settings, logger } = options;
   const { values } = settings;

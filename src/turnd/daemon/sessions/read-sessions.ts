@@ -26,7 +26,7 @@ export async function openBase(
       await directory.close();
     }
   } catch (error) {
-    onUnreadable(base, describe(error));
+    onUnreadable(base, describeReadError(error));
     return describeUnlisted(base, error);
   }
   try {
@@ -42,7 +42,7 @@ export async function openBase(
 /** Why nothing can be let in, and what a person can do. */
 export function describeUnlisted(base: string, error: unknown): string {
   const repair = "nothing is let in, since it may have run already; repair it and start turnd again";
-  return `${base} cannot be listed (${describe(error)}): ${repair}`;
+  return `${base} cannot be listed (${describeReadError(error)}): ${repair}`;
 }
 
 export type ReadSession =
@@ -69,7 +69,7 @@ export async function readSession(directory: string, id: string): Promise<ReadSe
       !(await isDirectory(directory).catch(() => false)) ||
       (await isAnythingAt(join(directory, "session.json"))) ||
       (await hasTurns(directory));
-    return { ok: false, reason: describe(error), isThere: hasAnything };
+    return { ok: false, reason: describeReadError(error), isThere: hasAnything };
   }
 }
 
@@ -96,6 +96,6 @@ async function isAnythingAt(path: string): Promise<boolean> {
 }
 
 /** What an error says. */
-export function describe(error: unknown): string {
+export function describeReadError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

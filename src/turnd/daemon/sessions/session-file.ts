@@ -15,7 +15,7 @@ export const SessionFile = z.object({
   session_id: CallerId,
   executor: ExecutorName,
   workspace: z.string(),
-  /** turnd has made the workspace for this session alone, and removes it with it. */
+  /** turnd has made the workspace only for this session, and removes it with it. */
   own_workspace: z.literal(true).optional(),
   permissions: Permissions,
   /** References stay references: no secret is in this file. */

@@ -10,7 +10,7 @@ import { makeDirectory } from "../storage/directories.ts";
 import { createRemovals } from "../storage/removals.ts";
 import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
 import { freeRemoved, removeSession } from "./free-removed.ts";
-import { describe, describeUnlisted, openBase, readSession } from "./read-sessions.ts";
+import { describeReadError, describeUnlisted, openBase, readSession } from "./read-sessions.ts";
 import { SessionFile } from "./session-file.ts";
 import type { SessionStoreOptions } from "./store-options.ts";
 
@@ -130,7 +130,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       removed.push(...names.filter((name) => name.includes(REMOVED)).map((name) => join(base, name)));
       return names.filter((name) => !name.includes(REMOVED));
     } catch (error) {
-      options.onUnreadable(base, describe(error));
+      options.onUnreadable(base, describeReadError(error));
       fault = describeUnlisted(base, error);
       return [];
     }
@@ -146,7 +146,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     return found.ok;
   }
 
-  // Its parent is turnd's alone, so that no other user can put another directory under the name meanwhile.
+  // Its parent is only turnd's, so that no other user can put another directory under the name meanwhile.
   const makeHome = async (home: string): Promise<void> => {
     await makeDirectory(home, 0o700);
     await lchown(home, options.owner.uid, options.owner.gid);

@@ -22,7 +22,7 @@ export interface OpenOptions {
   readonly path: string;
   /** The directory of the sessions: an index that came from another place is not this one's. */
   readonly sessionsDirectory: string;
-  /** Called when the file cannot be used: the index is in memory alone from then on. */
+  /** Called when the file cannot be used: the index is only in memory from then on. */
   readonly onFault: (error: unknown) => void;
   /** What this boot of the machine is called; from the kernel unless given. */
   readonly bootId?: string;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { stateDisk } from "./disk-pace.ts";
 
-// What changes a directory alone is done at once while the disk is quick: it takes some ten microseconds, and another
+// What changes only a directory is done at once while the disk is quick: it takes some ten microseconds, and another
 // thread as long again to be asked. What waits for the disk in any case is another thread's.
 const sync = promisify(fsync);
 const write = promisify(writeFile);

@@ -32,10 +32,10 @@ import { createChangeRecorder, type ChangeOptions } from "./store/record-changes
 import { createStateReserve } from "./store/reserve.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import { toAdmission } from "./store/snapshot.ts";
-import type { Concerned } from "./store/state-check.ts";
+import type { RequestScope } from "./store/state-check.ts";
 import { openTombstones } from "./store/tombstones.ts";
 import { openTurnStore } from "./store/turn-store.ts";
-import type { Named, TurnService } from "./turn-service.ts";
+import type { RequestedIds, TurnService } from "./turn-service.ts";
 
 /** The service and what its owner has to end it with. */
 export interface RunningService extends TurnService {
@@ -154,13 +154,17 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   }
   const known = finishCheck();
   /** Law: at most once. What a request needs to be known of what ran before. */
-  async function whenKnown(concerned: Concerned): Promise<void> {
+  async function whenKnown(concerned: RequestScope): Promise<void> {
     const isAsIndexed = await store.isAsIndexed(concerned);
     await buried;
     if (!isAsIndexed) await known;
   }
 
-  async function untilKnown({ turn_id: turnId, session_id: sessionId, request_id: requestId }: Named): Promise<void> {
+  async function untilKnown({
+    turn_id: turnId,
+    session_id: sessionId,
+    request_id: requestId,
+  }: RequestedIds): Promise<void> {
     if (store.isChecked()) return;
     const isKnown =
       (turnId === undefined || store.get(turnId) !== undefined) &&

@@ -27,7 +27,7 @@ export interface TurnService extends Omit<ExecutorLooks, "stop"> {
    * While a large state is compared with its index after the start: resolves when it is known whether there is what a request
    * names.
    */
-  untilKnown(named: Named): Promise<void>;
+  untilKnown(named: RequestedIds): Promise<void>;
   /** Admits a turn, durably, before it resolves. Law: at most once. `isRepeat` when the request id was known. */
   admit(
     request: TurnRequest,
@@ -94,7 +94,7 @@ export interface TurnService extends Omit<ExecutorLooks, "stop"> {
 }
 
 /** What a request names, by the names of a path's parts. */
-export interface Named {
+export interface RequestedIds {
   readonly turn_id?: string | undefined;
   readonly session_id?: string | undefined;
   readonly request_id?: string | undefined;

@@ -90,7 +90,7 @@ export interface Recovery {
   readLines(stored: string, startedAtMs: number): readonly string[];
 }
 
-/** What a process came to, by what it left behind alone. `turns/` decides what turnd's own acts make of it. */
+/** What a process came to, only by what it left behind. `turns/` decides what follows from what turnd itself did. */
 export interface Ending {
   /** What only the end shows, such as calls that never ended (`tool.ended`, `interrupted`). */
   readonly events: readonly TranslatedEvent[];

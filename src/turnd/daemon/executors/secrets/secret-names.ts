@@ -42,7 +42,7 @@ export function isSecretName(name: string): boolean {
   });
 }
 
-/** Whether it is called as what a person thinks up: digits alone can be that, and can be no other secret. */
+/** Whether it is called as what a person thinks up: only digits can be that, and can be no other secret. */
 export function isPasswordName(name: string): boolean {
   return wordsOf(name).some((word) => /(?:password|passwd|passphrase|passcode|secret)$|^(?:pwd|pass)$/.test(word));
 }

@@ -114,7 +114,7 @@ function shapedSecrets(text: string): string[] {
 function urlSecrets(text: string): string[] {
   const users = [...text.matchAll(USER_INFO)].flatMap(([, user = "", password]) => {
     const hidden = password ?? user;
-    // A user's name alone is a secret only where it can be a token.
+    // A user's name without a password is a secret only where it can be a token.
     const isToken = password !== undefined || /\d/.test(hidden);
     return isToken && isHideable(hidden) ? [hidden] : [];
   });

@@ -29,7 +29,7 @@ export interface CommandGroup {
   close(): void;
 }
 
-/** turnd's control groups. turnd alone names them; the CLIs' user owns none of their files. */
+/** turnd's control groups. Only turnd names them; the CLIs' user owns none of their files. */
 export interface CommandGroups {
   readonly limits: GroupLimits;
   /**

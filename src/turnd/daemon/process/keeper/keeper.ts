@@ -15,7 +15,7 @@ import type { Helper } from "../starter/starter.ts";
  * What a keeper writes into `started`. Start times are in clock ticks since boot: pid and start time identify a
  * process.
  */
-export interface Started {
+export interface StartedProcess {
   readonly keeperPid: number;
   readonly keeperStart: number;
   readonly pid: number;
@@ -97,7 +97,7 @@ const START_LIMIT_MS = 60_000;
  * @throws {GroupError} if the command could not be put into its control group
  * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
  */
-export async function startKept(kept: KeptCommand): Promise<Started> {
+export async function startKept(kept: KeptCommand): Promise<StartedProcess> {
   const { signal, limitMs = START_LIMIT_MS } = kept;
   const limit = startTimeLimit(limitMs, signal);
   try {
@@ -113,7 +113,7 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
  * @returns undefined where there is no starter that answers; it may have started the command all the same. Law: at most
  * once.
  */
-async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<Started | undefined> {
+async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<StartedProcess | undefined> {
   if (kept.starter === undefined) return undefined;
   const variables = Object.entries(kept.env).map(([name, value]) => `${name}=${value}`);
   const [, ...args] = keeperArgs(kept, ["--killed-first", "--drop-rights"]);
@@ -125,7 +125,7 @@ async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<S
   );
 }
 
-async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<Started> {
+async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<StartedProcess> {
   const files = await Promise.all([
     open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
     open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
@@ -161,15 +161,15 @@ export function keeperOptions({ env }: Pick<KeptCommand, "env">) {
 }
 
 /** Reads `started`; undefined when the turn never started, or its keeper ended before it had written its pids. */
-export async function readStarted(directory: string): Promise<Started | undefined> {
+export async function readStarted(directory: string): Promise<StartedProcess | undefined> {
   return toStarted(await readJson(join(directory, "started")));
 }
 
-function parseStarted(text: string): Started | undefined {
+function parseStarted(text: string): StartedProcess | undefined {
   return toStarted(JSON.parse(text));
 }
 
-function toStarted(content: unknown): Started | undefined {
+function toStarted(content: unknown): StartedProcess | undefined {
   const parsed = StartedFile.safeParse(content);
   if (!parsed.success) return undefined;
   const { keeper, keeper_start, pid, pid_start, subreaper } = parsed.data;
@@ -219,7 +219,7 @@ async function sizeOf(path: string): Promise<number> {
  *
  * @returns undefined when it ended first (then its command never ran), or where what it wrote is damaged
  */
-export async function adoptStarted(directory: string): Promise<Started | undefined> {
+export async function adoptStarted(directory: string): Promise<StartedProcess | undefined> {
   // A keeper takes its lock right after it has made the file; the second check covers that instant.
   for (let [freeLooks, damagedLooks] = [0, 0]; freeLooks < 2;) {
     const started = await readStarted(directory);
@@ -260,7 +260,7 @@ export async function waitForStart(
   directory: string,
   keeper: PromiseLike<KeeperEnd>,
   signal?: AbortSignal,
-): Promise<Started> {
+): Promise<StartedProcess> {
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {
@@ -276,7 +276,7 @@ export async function waitForStart(
 }
 
 /** What an earlier keeper has started, where there was one. @throws why nothing runs */
-async function adoptOrThrow(directory: string, ended: KeeperEnd): Promise<Started> {
+async function adoptOrThrow(directory: string, ended: KeeperEnd): Promise<StartedProcess> {
   const other = ended.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
   if (other !== undefined) return other;
   throwIfExhausted(ended.code);

@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { adoptStarted, type Started } from "./keeper.ts";
+import { adoptStarted, type StartedProcess } from "./keeper.ts";
 import { sweepTree, type EndedProcess, type ProcessTree } from "./tree.ts";
 
 /**
@@ -20,7 +20,7 @@ export async function sweepLeftovers(directory: string, mark: Omit<ProcessTree, 
 }
 
 /** Names no process: for a tree of which only the mark is known. */
-const NOBODY: Started = { keeperPid: 0, keeperStart: 0, pid: 0, pidStart: 0, isSubreaper: false };
+const NOBODY: StartedProcess = { keeperPid: 0, keeperStart: 0, pid: 0, pidStart: 0, isSubreaper: false };
 
 /**
  * Ends every process that carries a mark, where the files that would name the processes are damaged.

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import { execa } from "execa";
-import { keeperArgs, keeperOptions, PERL, waitForStart, type KeptCommand, type Started } from "./keeper.ts";
+import { keeperArgs, keeperOptions, PERL, waitForStart, type KeptCommand, type StartedProcess } from "./keeper.ts";
 
 /** A command under a keeper, with turnd at the other end of its stdin and stdout. */
 export interface PipedCommand {
-  readonly started: Started;
+  readonly started: StartedProcess;
   readonly stdin: Writable;
   /** Paused at first. Ends when no process of the tree holds it; the keeper does not hold it. */
   readonly stdout: Readable;

@@ -6,7 +6,7 @@ import {
   scanForChildren,
   type ProcessEntry,
 } from "./process-table.ts";
-import type { Started } from "./keeper.ts";
+import type { StartedProcess } from "./keeper.ts";
 
 /** Of every Linux: the unit of times in /proc. @see sysconf(3) */
 const TICK_MS = 10;
@@ -19,7 +19,7 @@ const TICK_MS = 10;
  *
  * @param sinceMs - milliseconds since 1970: an older one belongs to something that has ended
  */
-export function findToolProcess({ pid, pidStart }: Started, sinceMs: number): ProcessEntry | undefined {
+export function findToolProcess({ pid, pidStart }: StartedProcess, sinceMs: number): ProcessEntry | undefined {
   const cli = readProcess(pid);
   if (cli === undefined || !isRunning(cli) || cli.startTime !== pidStart) return undefined;
   for (const child of childrenOf(pid) ?? scanForChildren(pid)) {

@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { CommandGroup } from "../cgroup/cgroup.ts";
 import { createKeeperDeadline, type KeeperDeadline } from "./keeper-deadline.ts";
 import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
-import type { Started } from "./keeper.ts";
+import type { StartedProcess } from "./keeper.ts";
 
 /** The environment variable that marks every process of a turn. */
 export const TURN_MARKER = "TURND_TURN_ID";
 
 /** A turn's processes, or a shell's: the keeper, the command under it, and every descendant. */
 export interface ProcessTree {
-  readonly started: Started;
+  readonly started: StartedProcess;
   /** Value of the marking variable in the environment of its processes. */
   readonly marker: string;
   /** That variable, where it is not `TURND_TURN_ID`. */
@@ -110,7 +110,7 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
  *
  * @returns whether it has, within the limit
  */
-export async function waitForTree(started: Started, limitMs: number): Promise<boolean> {
+export async function waitForTree(started: StartedProcess, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs;
   while (isKeeperRunning(started)) {
     if (Date.now() >= deadline) return false;
@@ -120,7 +120,7 @@ export async function waitForTree(started: Started, limitMs: number): Promise<bo
 }
 
 /** Ends a keeper that does not end by itself; only after its tree is empty. */
-async function endKeeper(started: Started): Promise<void> {
+async function endKeeper(started: StartedProcess): Promise<void> {
   const deadline = Date.now() + KEEPER_END_MS;
   for (let keeper = findKeeper(started); keeper !== undefined; keeper = findKeeper(started)) {
     signal(keeper.pid, "SIGKILL");
@@ -129,16 +129,16 @@ async function endKeeper(started: Started): Promise<void> {
   }
 }
 
-function isKeeperRunning(started: Started): boolean {
+function isKeeperRunning(started: StartedProcess): boolean {
   return findKeeper(started) !== undefined;
 }
 
-function findKeeper(started: Started): ProcessEntry | undefined {
+function findKeeper(started: StartedProcess): ProcessEntry | undefined {
   return findRunning(started.keeperPid, started.keeperStart);
 }
 
 /** Whether the CLI's own process runs. */
-export function isCliRunning(started: Started): boolean {
+export function isCliRunning(started: StartedProcess): boolean {
   return findRunning(started.pid, started.pidStart) !== undefined;
 }
 
@@ -148,7 +148,11 @@ function findRunning(pid: number, startTime: number): ProcessEntry | undefined {
   return entry !== undefined && isRunning(entry) && entry.startTime === startTime ? entry : undefined;
 }
 
-async function waitUntilGone(started: Started, graceMs: number, over: AbortSignal | undefined): Promise<boolean> {
+async function waitUntilGone(
+  started: StartedProcess,
+  graceMs: number,
+  over: AbortSignal | undefined,
+): Promise<boolean> {
   const deadline = Date.now() + graceMs;
   while (isCliRunning(started)) {
     if (Date.now() >= deadline || over?.aborted === true) return false;

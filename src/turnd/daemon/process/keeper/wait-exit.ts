@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { watchIfPossible } from "../output/change-notices.ts";
 import { createKeeperDeadline, type KeeperDeadline } from "./keeper-deadline.ts";
-import { isKeeperAlive, readExit, type Started } from "./keeper.ts";
+import { isKeeperAlive, readExit, type StartedProcess } from "./keeper.ts";
 import { isCliRunning } from "./tree.ts";
 
 /** How a kept command ended. */
@@ -20,7 +20,11 @@ const LEAST_LOOKS = 20;
  * @param signal - ends the wait
  * @returns null when its exit is not recorded: the keeper is gone too, cannot write, or has not reacted for long
  */
-export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
+export async function waitForExit(
+  directory: string,
+  started: StartedProcess,
+  signal: AbortSignal,
+): Promise<KeptExit | null> {
   let wake: () => void = () => {};
   // The keeper makes it with the start, and renames it. What is written beside it wakes no one: the turn's own log is.
   const unwatch = watchIfPossible(join(directory, "exit.json.new"), (event) => {

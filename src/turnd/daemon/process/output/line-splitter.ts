@@ -8,7 +8,7 @@ export interface SplitLine {
   readonly isTruncated: boolean;
 }
 
-/** Cuts the bytes of one file into lines at newline bytes alone, wherever the chunks begin and end. */
+/** Cuts the bytes of one file into lines at newline bytes only, wherever the chunks begin and end. */
 export interface LineSplitter {
   push(chunk: Buffer): SplitLine[];
   /** The last line, if the bytes did not end with a newline. */

@@ -56,7 +56,7 @@ const TITLE_BYTES = 8_192;
 const STOP_MS = 2_000;
 /** A machine on which it cannot work is not asked again. */
 const MAX_FAILED_STARTS = 3;
-/** Not in Node's list: a handle on a directory alone. @see open(2) */
+/** Not in Node's list: a handle on a directory only. @see open(2) */
 const O_PATH = 0o10_000_000;
 
 interface Running {

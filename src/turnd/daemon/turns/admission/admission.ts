@@ -24,7 +24,7 @@ import type { Tombstones } from "../store/tombstones.ts";
 import { findShortage } from "../executors/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "./turn-permissions.ts";
-import type { Concerned } from "../store/state-check.ts";
+import type { RequestScope } from "../store/state-check.ts";
 import type { TurnStore } from "../store/turn-store.ts";
 import { withExecutorId } from "../executors/executor-names.ts";
 import { createKnownWorkspaces } from "../executors/known-workspaces.ts";
@@ -33,8 +33,8 @@ import type { ExecutorRuntime } from "../executors/executor-runtime.ts";
 
 /** Lets requests in, each at most once. Law: at most once. */
 export interface Admission {
-  admit(request: TurnRequest, traceparent: string | undefined): Promise<Admitted>;
-  admitReplay(request: ReplayRequest, traceparent: string | undefined): Promise<Admitted>;
+  admit(request: TurnRequest, traceparent: string | undefined): Promise<AdmissionResult>;
+  admitReplay(request: ReplayRequest, traceparent: string | undefined): Promise<AdmissionResult>;
   createSession(request: SessionRequest): Promise<SessionFile>;
   /** Resolves when what is being admitted at this moment has been. */
   settled(): Promise<void>;
@@ -43,7 +43,7 @@ export interface Admission {
 }
 
 /** A turn that was let in, now or before. */
-export interface Admitted {
+export interface AdmissionResult {
   readonly turn: Turn;
   readonly isRepeat: boolean;
 }
@@ -76,7 +76,7 @@ export interface AdmissionParts {
   /** Whether a session is being deleted: nothing is let into it any more. */
   readonly isBeingDeleted: (sessionId: string) => boolean;
   /** Resolves when it is known whether a request ran before, and what its session is; rejects where that could not be found out. */
-  readonly whenKnown: (concerned: Concerned) => Promise<void>;
+  readonly whenKnown: (concerned: RequestScope) => Promise<void>;
   /** Puts an admitted turn in line by its policy. */
   readonly enqueue: (turn: Turn) => void;
 }
@@ -95,7 +95,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const workspaceOptions = { ...parts, roots: parts.workspaceRoots, known: createKnownWorkspaces() };
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
-  async function admitNow({ requestId, hash, receivedAt }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
+  async function admitNow(
+    { requestId, hash, receivedAt }: RequestIdentity,
+    draft: () => Promise<TurnDraft>,
+  ): Promise<AdmissionResult> {
     const known = findKnown(parts, requestId, hash);
     if (known !== undefined) return { turn: known, isRepeat: true };
     refuseIfUncertain(parts, requestId);
@@ -129,7 +132,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return { sessionId: session.session_id, hash, trace, createdAt, order: store.nextOrder() };
   }
 
-  function enter<T>(concerned: Concerned, work: () => Promise<T>): Promise<T> {
+  function enter<T>(concerned: RequestScope, work: () => Promise<T>): Promise<T> {
     return gate.add(async () => {
       if (isClosed) throw new ProblemError("shutting_down", "turnd is stopping; try again after its next start");
       try {
@@ -144,7 +147,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
   }
 
-  async function admitTurn(request: TurnRequest, asked: Asked): Promise<Admitted> {
+  async function admitTurn(request: TurnRequest, asked: RequestIdentity): Promise<AdmissionResult> {
     const session = findSession(sessions, request);
     const executor =
       session === undefined
@@ -173,7 +176,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     );
   }
 
-  async function admitRecording(request: ReplayRequest, asked: Asked): Promise<Admitted> {
+  async function admitRecording(request: ReplayRequest, asked: RequestIdentity): Promise<AdmissionResult> {
     const { workspace } = parts;
     const { executor } = knownExecutor(parts.executors, request.recording.turn.executor, "recording.turn.executor");
     const draft = draftReplay({
@@ -191,12 +194,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
     );
   }
 
-  function ask(request: TurnRequest | ReplayRequest, traceparent: string | undefined): Asked {
+  function identify(request: TurnRequest | ReplayRequest, traceparent: string | undefined): RequestIdentity {
     return { requestId: request.request_id, hash: hashRequest(request), traceparent, receivedAt: parts.now() };
   }
 
   /** The first of several at once decides; the others see what became of it. */
-  async function admitOnce(asked: Asked, admitNew: () => Promise<Admitted>): Promise<Admitted> {
+  async function admitOnce(asked: RequestIdentity, admitNew: () => Promise<AdmissionResult>): Promise<AdmissionResult> {
     const { requestId: id, hash } = asked;
     if (id !== undefined) await underWay.get(id)?.catch(() => undefined);
     // A repeat is answered even where its workspace has gone since.
@@ -211,11 +214,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
   return {
     admit(given, traceparent) {
       const request = withExecutorId(parts.executors, given);
-      const asked = ask(request, traceparent);
+      const asked = identify(request, traceparent);
       return admitOnce(asked, () => admitTurn(request, asked));
     },
     admitReplay(request, traceparent) {
-      const asked = ask(request, traceparent);
+      const asked = identify(request, traceparent);
       return admitOnce(asked, () => admitRecording(request, asked));
     },
     async createSession(given) {
@@ -241,8 +244,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-/** What of a request decides whether it is a repeat, and the trace that it belongs to. */
-interface Asked {
+/** What decides whether a request is a repeat, and the trace it belongs to. */
+interface RequestIdentity {
   readonly requestId: string | undefined;
   readonly hash: string;
   readonly traceparent: string | undefined;

@@ -7,7 +7,7 @@ import { runTool, type ToolResult } from "../../process/run-tool.ts";
 import { TemporaryHomeError } from "../../process/user-files/temporary-home.ts";
 import type { ExecutorRuntimeOptions } from "./runtime-options.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
-import type { Located } from "./located.ts";
+import type { LocatedCli } from "./located.ts";
 import type { GuardState } from "./located.ts";
 
 /** What a CLI is asked with. */
@@ -21,7 +21,7 @@ export interface SandboxState extends SandboxFault {
   readonly works: boolean;
 }
 
-/** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
+/** CLI A takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
 const VERSION_TIMEOUT_MS = 60_000;
 const SANDBOX_TIMEOUT_MS = 30_000;
 /** How long a binary is known without looking again: readiness is no older. */
@@ -30,20 +30,20 @@ const LOCATED_KEPT_MS = 1_000;
 const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
 
 /** A file that was asked for its version, as the system distinguishes it from any other. */
-interface Asked {
+interface CliAnswer {
   readonly identity: string;
-  readonly located: Located & { readonly ok: true };
+  readonly located: LocatedCli & { readonly ok: true };
 }
 
 /** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
-export function createLocate(options: AskOptions): SharedAnswer<Located> {
-  let last: Asked | undefined;
-  const keep = (identity: string | undefined, located: Located): Located => {
+export function createLocate(options: AskOptions): SharedAnswer<LocatedCli> {
+  let last: CliAnswer | undefined;
+  const keep = (identity: string | undefined, located: LocatedCli): LocatedCli => {
     if (located.ok && identity !== undefined) last = { identity, located };
     return located;
   };
   return shareAnswer({
-    async ask(signal): Promise<Located> {
+    async ask(signal): Promise<LocatedCli> {
       const found = await findCli(options);
       if (!found.ok) return found;
       const identity = await identify(found.path);
@@ -87,7 +87,7 @@ async function askVersion(
   options: AskOptions,
   { path, warning }: FoundProgram & { readonly ok: true },
   signal: AbortSignal,
-): Promise<Located> {
+): Promise<LocatedCli> {
   const { result, guard } = await runVersion(options, path, signal);
   const version = VERSION.exec(result.stdout)?.[0];
   if (result.code === 0 && version !== undefined) {
@@ -136,7 +136,7 @@ async function askFeatures(
 /** Tries the sandbox of the CLI. */
 export async function trySandbox(
   options: AskOptions,
-  locate: SharedAnswer<Located>,
+  locate: SharedAnswer<LocatedCli>,
   signal: AbortSignal,
 ): Promise<SandboxState> {
   const located = await locate(signal);

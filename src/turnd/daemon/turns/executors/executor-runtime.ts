@@ -8,7 +8,7 @@ import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 import { createLocate, findCli, trySandbox, type SandboxState } from "./ask-cli.ts";
-import type { Located } from "./located.ts";
+import type { LocatedCli } from "./located.ts";
 import { describeUnguarded } from "./unguarded.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
@@ -25,11 +25,11 @@ export interface ExecutorRuntime {
   /** What the turns since the start printed that we do not know; a turn resumed after a restart is counted from its beginning. */
   readonly drift: DriftBook;
   /** Finds the binary, and asks its version when it is another file than last time. */
-  readonly locate: SharedAnswer<Located>;
+  readonly locate: SharedAnswer<LocatedCli>;
   /** Tries the CLI's own sandbox; only for an executor that has a `sandboxCheck`. */
   readonly trySandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
-  findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
+  findObstacle(wanted: TurnNeeds, signal?: AbortSignal): Promise<FailureDraft | undefined>;
   /** Why the last request of turnd's own to the provider was not answered; undefined where it was, or none was sent. */
   findProviderFault(this: void): string | undefined;
   /** What keeps every turn from running as far as files and configuration show it; starts no process and asks no provider. */
@@ -41,7 +41,7 @@ export interface ExecutorRuntime {
 }
 
 /** A turn, as far as it decides whether it can run. */
-export interface Wanted {
+export interface TurnNeeds {
   readonly mode: Mode;
   /** Of its session. */
   readonly permissions: Permissions;
@@ -77,7 +77,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   const check = question && createProviderCheck({ request: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
 
   async function decide(
-    wanted: Wanted,
+    wanted: TurnNeeds,
     provider: "asked" | "known",
     signal: AbortSignal | undefined,
   ): Promise<FailureDraft | undefined> {
@@ -90,7 +90,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   }
 
   async function findFirst(
-    { mode, permissions, model }: Wanted,
+    { mode, permissions, model }: TurnNeeds,
     provider: "asked" | "known",
     signal: AbortSignal | undefined,
   ): Promise<FailureDraft | undefined> {

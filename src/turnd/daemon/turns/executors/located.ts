@@ -1,7 +1,7 @@
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 
 /** The binary of a CLI, or why there is none. */
-export type Located =
+export type LocatedCli =
   | {
       readonly ok: true;
       readonly path: string;

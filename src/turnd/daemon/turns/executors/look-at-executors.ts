@@ -4,7 +4,7 @@ import { listIds, type Executors } from "./executors.ts";
 import { createExecutorLook, type ExecutorLook } from "./look-at-executor.ts";
 import { shareAnswer } from "./shared-answer.ts";
 
-/** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
+/** How long a client that looks at an executor waits for an answer it has not given yet; CLI A takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
 
 /** What of the service says whether turns can run, and what ends it. */

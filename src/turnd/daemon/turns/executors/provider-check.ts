@@ -87,7 +87,7 @@ class CheckError extends Error {
   }
 }
 
-/** Its code alone: a message may quote a header. */
+/** Only its code: a message may quote a header. */
 function describeError(error: unknown): string {
   if (error instanceof CheckError) return error.message;
   return error instanceof Error && "code" in error ? String(error.code) : "the connection broke";
@@ -111,7 +111,7 @@ async function post(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ProviderAnswer> {
-  // Node takes the proxy of this option alone, as the CLI takes those of its environment.
+  // Node takes only the proxy of this option, as the CLI takes those of its environment.
   const agentOptions = { keepAlive: false, proxyEnv: toProxyEnv(chooseProxy(url, env)) };
   const isSecure = url.startsWith("https:");
   const trust = isSecure ? await readTrust(certificates, env) : undefined;

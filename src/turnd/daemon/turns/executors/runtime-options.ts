@@ -13,7 +13,7 @@ export interface ExecutorRuntimeOptions {
   /** The allow-listed environment, PATH among it. */
   readonly env: Readonly<Record<string, string>>;
   readonly runAs: RunAs;
-  /** Gives a home of that user's for one command: a CLI writes even when it is asked for its version alone. */
+  /** Gives a home of that user's for one command: a CLI writes even when it is asked only for its version. */
   readonly withTemporaryHome: WithTemporaryHome;
   /** Whether the provider is asked if it has the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
   readonly isProviderChecked: boolean;

@@ -1,5 +1,5 @@
 import type { Executor } from "../../executors/contract/executor.ts";
-import type { Located } from "./located.ts";
+import type { LocatedCli } from "./located.ts";
 
 /** Why a binary runs no turns: a repository's code would run in it. */
 export interface Unguarded {
@@ -15,7 +15,7 @@ export interface Unguarded {
 export function describeUnguarded(
   { codeGuard }: Executor,
   cliName: string,
-  located: Located & { readonly ok: true },
+  located: LocatedCli & { readonly ok: true },
 ): Unguarded | undefined {
   const { guard, version, path } = located;
   if (codeGuard === undefined || guard === undefined || guard === "proven") return undefined;

@@ -34,7 +34,7 @@ function bootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
-    // Such a system has the clock alone.
+    // Such a system has only the clock.
     return undefined;
   }
 }

@@ -87,7 +87,7 @@ export const TurnFile = z.object({
   /** For the receipts of cancels: a repeated one says the same. */
   ended_processes: CancelReceipt.shape.ended.optional(),
   /**
-   * Of a replay alone: `executor` and what else is said of the process are the recording's then. Nothing is started for
+   * Only of a replay: `executor` and what else is said of the process are the recording's then. Nothing is started for
    * it, so it has no `started` and no keeper; where its directory stands is all that a later daemon needs to go on.
    */
   replay: z

@@ -37,7 +37,7 @@ const END_RETRIES = 10;
 const END_RETRY_MS = 200;
 
 /**
- * Ends, in memory alone, a turn whose log cannot even be opened or read. The next start tries again.
+ * Ends, only in memory, a turn whose log cannot even be opened or read. The next start tries again.
  *
  * Never throws: it is what is left where everything else has failed.
  */

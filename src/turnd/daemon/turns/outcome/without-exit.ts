@@ -2,7 +2,7 @@ import type { Ending } from "../../executors/contract/translator.ts";
 import { decideFailure } from "../../executors/classification/rules.ts";
 
 /**
- * What records alone show of an end: everything that rests on how the process ended is taken out.
+ * What only the records show of an end: everything that rests on how the process ended is taken out.
  *
  * @param ending - decided with a presumed exit
  */

@@ -6,7 +6,7 @@ import { followOutput } from "../../process/output/follow.ts";
 import { RecordingError } from "../../replay/recording-error.ts";
 import { createMailWatch } from "./mailed-output.ts";
 
-/** Whose output a file holds, by its records alone. */
+/** Whose output a file holds, only by its records. */
 export interface IdentifiedOutput {
   readonly executor: CliName;
   /** The measured version whose records have the same form; absent where the form shows none. */

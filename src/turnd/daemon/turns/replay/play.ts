@@ -72,7 +72,7 @@ export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOut
   };
 }
 
-interface Playing {
+interface Playback {
   readonly timeline: AsyncIterable<TimelineEntry>;
   readonly finished: AbortSignal;
   readonly cut: AbortSignal;
@@ -83,7 +83,7 @@ interface Playing {
 }
 
 /** Begins to play. */
-async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<TurnFile["replay"]>): Promise<Playing> {
+async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<TurnFile["replay"]>): Promise<Playback> {
   const cut = new AbortController();
   const finished = new AbortController();
   const taken = { stdout: 0, stderr: 0 };

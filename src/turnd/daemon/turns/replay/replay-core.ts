@@ -8,7 +8,7 @@ import { hasRun, type Recording } from "../../replay/recording.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import { withoutExit } from "../outcome/without-exit.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
-import { consumeOutput, type Consumed, type ConsumeOptions } from "../run/consume.ts";
+import { consumeOutput, type ConsumeResult, type ConsumeOptions } from "../run/consume.ts";
 import { degradedEvent, startedEvent } from "../run/daemon-events.ts";
 import type { EndedBy } from "../lifecycle/turn-file.ts";
 
@@ -40,7 +40,7 @@ const PRESUMED_EXIT: Exit = { code: 0, signal: null };
 export interface ReplayCoreResult {
   readonly facts: TurnFacts;
   /** Absent when no process ever ran. */
-  readonly consumed?: Consumed;
+  readonly consumed?: ConsumeResult;
 }
 
 /**

@@ -4,11 +4,11 @@ import type { Activity, Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
-import { readExit, type Started } from "../../process/keeper/keeper.ts";
+import { readExit, type StartedProcess } from "../../process/keeper/keeper.ts";
 import { describeTool, findToolProcess, type RunningCommand } from "../../process/keeper/tool-process.ts";
 import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
-import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
+import { consumeOutput, type ConsumeResult, type ConsumeOptions, type OutputReport } from "./consume.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnObserver } from "../lifecycle/observer.ts";
 import { executorOf, type Executors } from "../executors/executors.ts";
@@ -36,7 +36,7 @@ export interface AttemptParts {
 }
 
 export interface AttemptOptions {
-  readonly started: Started;
+  readonly started: StartedProcess;
   /** Where an earlier daemon had got to; absent for a process that was just started. */
   readonly taken?: AsyncIterable<TakenLine>;
   readonly requestedSession: string | null;
@@ -48,7 +48,7 @@ export interface AttemptOptions {
 }
 
 /** What became of one process. */
-export interface AttemptResult extends Consumed {
+export interface AttemptResult extends ConsumeResult {
   readonly exit: KeptExit | null;
   /** Something of the tree would not die. */
   readonly sweepError: SweepError | undefined;

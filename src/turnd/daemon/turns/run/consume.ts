@@ -42,7 +42,7 @@ export interface ConsumeOptions {
   readonly outcome: () => Promise<Outcome>;
 }
 
-export interface Consumed {
+export interface ConsumeResult {
   readonly ending: Ending;
   readonly halt: FailureDraft | undefined;
   readonly counts: Counts;
@@ -61,9 +61,9 @@ export interface Consumed {
  * Events of a resumed session are held back until the right session has answered; where it never does, they are
  * dropped.
  */
-export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> {
+export async function consumeOutput(options: ConsumeOptions): Promise<ConsumeResult> {
   const counts: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };
-  let held: Translated | undefined = options.isHeldUntilBound ? { events: [], lines: [] } : undefined;
+  let held: TranslatedEvents | undefined = options.isHeldUntilBound ? { events: [], lines: [] } : undefined;
   let heldCharacters = 0;
   let halt: FailureDraft | undefined;
   let last: TranslatedEvent | undefined;
@@ -73,7 +73,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     options.report({ type: "halted", halt: why });
   }
 
-  function pass({ events, lines }: Translated): Promise<void> | undefined {
+  function pass({ events, lines }: TranslatedEvents): Promise<void> | undefined {
     if (held !== undefined) {
       held.events.push(...events);
       held.lines.push(...lines);
@@ -89,7 +89,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   }
 
   function take(batch: OutputBatch): Promise<void> | undefined {
-    const translated: Translated = { events: [], lines: [] };
+    const translated: TranslatedEvents = { events: [], lines: [] };
     // Of what was printed since the last look only the last line shows where the process is now.
     let isAtBoundary = false;
     let request: RequestSign | undefined;
@@ -140,7 +140,7 @@ function describeEvent({ native, type, data }: TranslatedEvent): string {
 
 const NEVER_NAMED = "The CLI printed more than a session's beginning and never named the session it was to go on with.";
 
-interface Translated {
+interface TranslatedEvents {
   events: TranslatedEvent[];
   /** The line of each, but for those of the end. */
   lines: OutputLine[];

@@ -6,7 +6,7 @@ import { warningEvent } from "../../../protocol/index.ts";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
-import { startKept, type Started } from "../../process/keeper/keeper.ts";
+import { startKept, type StartedProcess } from "../../process/keeper/keeper.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { allDone } from "../../storage/all-done.ts";
@@ -37,10 +37,10 @@ export interface PrepareParts {
 }
 
 /** A turn's process, ready to be started. */
-export interface Prepared {
+export interface PreparedProcess {
   /** To be logged once the turn has started: what had to be removed or set aside. */
   readonly warnings: readonly TranslatedEvent[];
-  readonly start: () => Promise<Started>;
+  readonly start: () => Promise<StartedProcess>;
 }
 
 export interface PrepareOptions {
@@ -62,7 +62,7 @@ export interface PrepareOptions {
  * @throws {HomeError} or the system's error when something cannot be written, the signal's reason once it has aborted;
  * nothing runs then
  */
-export async function prepareTurn(parts: PrepareParts, turn: Turn, options: PrepareOptions): Promise<Prepared> {
+export async function prepareTurn(parts: PrepareParts, turn: Turn, options: PrepareOptions): Promise<PreparedProcess> {
   const { executor, cliName, configuration, findProviderFault } = executorOf(parts.executors, turn.file.executor);
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { defined } from "../../../../kit/defined.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
-import { adoptStarted, KeeperError, StartHangsError, type Started } from "../../process/keeper/keeper.ts";
+import { adoptStarted, KeeperError, StartHangsError, type StartedProcess } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { takeStart } from "../../process/keeper/take-start.ts";
 import type { Helper, Starter } from "../../process/starter/starter.ts";
@@ -24,7 +24,7 @@ import type { StartLog } from "./daemon-events.ts";
 import type { Emitter } from "./emitter.ts";
 import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
-import type { Prepared, PrepareOptions } from "./prepare.ts";
+import type { PreparedProcess, PrepareOptions } from "./prepare.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import { markOf } from "./turn-group.ts";
 
@@ -35,7 +35,7 @@ export interface StartParts {
   readonly groups: GroupsState;
   readonly starter?: Pick<Starter, "startHelper">;
   readonly backfill: Pick<Backfill, "finish">;
-  readonly prepare: (turn: Turn, options: PrepareOptions) => Promise<Prepared>;
+  readonly prepare: (turn: Turn, options: PrepareOptions) => Promise<PreparedProcess>;
   readonly logger: Logger;
 }
 
@@ -59,7 +59,7 @@ export interface StartResult {
 }
 
 export interface FoundProcess {
-  readonly started: Started;
+  readonly started: StartedProcess;
   /** When it was started; absent for one that an earlier daemon had started. */
   readonly spawnedAt?: number;
 }

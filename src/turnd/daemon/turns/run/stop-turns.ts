@@ -21,7 +21,7 @@ export interface StopParts {
   readonly admission: Pick<Admission, "settled">;
   readonly tidying: Pick<Tidying, "settled">;
   readonly removal: Pick<Removal, "remove">;
-  /** The ids of sessions that are being deleted: this alone adds to them and takes from them. */
+  /** The ids of sessions that are being deleted: only this adds to them and takes from them. */
   readonly deleting: Set<string>;
   /** Whether a session is in use besides its turns, such as by an open terminal. */
   readonly isInUse: (sessionId: string) => boolean;

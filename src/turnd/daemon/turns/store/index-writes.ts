@@ -7,7 +7,7 @@ export interface IndexWrites {
   finish(): void;
 }
 
-/** Each change alone copies a page of every table that it touches. */
+/** Each change by itself copies a page of every table that it touches. */
 const AT_ONCE = 1_000;
 
 /** Writes many changes at once where an index is made anew, since nothing is served from it before; others at once. */

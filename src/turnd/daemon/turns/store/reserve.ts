@@ -10,7 +10,7 @@ const STATE_BYTES = 1_048_576;
 
 /** Takes the room for a turn's last event. @returns false where there is none left already */
 export function takeReserve(directory: string): Promise<boolean> {
-  return take(directory, TURN_BYTES);
+  return allocate(directory, TURN_BYTES);
 }
 
 /** Gives that room free; a file system that has become read-only has none to give. */
@@ -37,7 +37,7 @@ export function createStateReserve(stateDirectory: string): StateReserve {
   return {
     async refill() {
       const has = await stat(join(stateDirectory, FILE)).catch(() => undefined);
-      if (has?.size !== STATE_BYTES) await take(stateDirectory, STATE_BYTES);
+      if (has?.size !== STATE_BYTES) await allocate(stateDirectory, STATE_BYTES);
     },
     async withRoom(work) {
       try {
@@ -51,7 +51,7 @@ export function createStateReserve(stateDirectory: string): StateReserve {
   };
 }
 
-async function take(directory: string, bytes: number): Promise<boolean> {
+async function allocate(directory: string, bytes: number): Promise<boolean> {
   try {
     // Whatever stands there is not written through: a link, or a pipe that would wait for its reader.
     await create(directory, bytes).catch(async (error: unknown) => {

@@ -12,7 +12,7 @@ import { DamagedTurnError } from "./turn-directory.ts";
 import { keyOfTurn, OPEN, toRow } from "./turn-row.ts";
 
 /** What a request that is to be let in has to do with. */
-export interface Concerned {
+export interface RequestScope {
   /** Absent: a session of its own. */
   readonly sessionId: string | undefined;
   /** Absent: it has never run. */
@@ -32,7 +32,7 @@ export interface StateCheck {
    *
    * False also when the comparison is over: then nothing has to be asked.
    */
-  isAsIndexed(concerned: Concerned): Promise<boolean>;
+  isAsIndexed(concerned: RequestScope): Promise<boolean>;
   /** Whether that is over: of a small state it is when the store is open. */
   isChecked(): boolean;
   /** Whether what the index has of an ended turn is in accord with its directory. */

@@ -73,7 +73,7 @@ export async function assertMayGoOn(directory: string, names: ReadonlySet<string
 /** Begins the name of an empty file in a turn's directory that ends with the request's id: no damage of a file's content takes it. */
 const REQUEST = "request.";
 
-/** The name of the file in a turn's directory that names its request by its own name alone. */
+/** The name of the file in a turn's directory that names its request only by its own name. */
 export function requestFileName(requestId: string): string {
   return `${REQUEST}${requestId}`;
 }

@@ -35,7 +35,7 @@ export function toRow({ file, directory, tail, ...turn }: Turn, { isFinal }: { r
   };
 }
 
-/** Whatever is long, or secret, and is shown of no ended turn, is in its directory alone. */
+/** Whatever is long, or secret, and is shown of no ended turn, is only in its directory. */
 function withoutGiven(file: TurnFile): TurnFile {
   const {
     output_schema: _schema,

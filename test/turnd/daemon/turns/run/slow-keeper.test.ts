@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readStarted, type Started } from "../../../../../src/turnd/daemon/process/keeper/keeper.ts";
+import { readStarted, type StartedProcess } from "../../../../../src/turnd/daemon/process/keeper/keeper.ts";
 import { readProcess } from "../../../../../src/turnd/daemon/process/keeper/process-table.ts";
 import { fakeDaemon } from "../../../../harness/fake-daemon.ts";
 import { waitFor } from "../../../../harness/wait-for.ts";
@@ -10,7 +10,7 @@ import { waitFor } from "../../../../harness/wait-for.ts";
 const SLOW_MS = 14_000;
 
 /** The keeper stands still from before its command's end until long after. */
-async function holdBack({ keeperPid, pid }: Started): Promise<void> {
+async function holdBack({ keeperPid, pid }: StartedProcess): Promise<void> {
   process.kill(keeperPid, "SIGSTOP");
   await waitFor("the command's end", () => readProcess(pid)?.state === "Z");
   await delay(SLOW_MS);

@@ -7,7 +7,7 @@ import { STORE_GUARD } from "./own-store-guard.ts";
  * plugins that it finds there: code in the process, which no permission limits. All versions ask Bun for modules that their
  * binary does not have, which Bun looks for beside the working directory, by its `tsconfig.json` and `node_modules`. So
  *
- * - these names do not exist for that search, which asks by `fs.access` alone; tools, which do not, use such files as any other;
+ * - these names do not exist for that search, which asks by `fs.access` only; tools, which do not, use such files as any other;
  * - Bun itself works in `/`, which is root's: whatever asks JavaScript for the working directory is told the workspace;
  * - no module, native library or worker is loaded from a file, whoever asks for it: the CLI's own code lies in its binary, below
  *   `/$bunfs/`. Where the operator's configuration names plugins, files outside of the workspace are loaded;

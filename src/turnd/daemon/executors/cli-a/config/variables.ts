@@ -130,7 +130,7 @@ function checkBaseUrl(baseUrl: string): string[] {
   return url.search === "" && url.hash === "" ? [] : ["CLI_A_BASE_URL must not hold a query; use CLI_A_JSON"];
 }
 
-/** The Anthropic package appends `/messages` alone. Source: docs/contracts/cli-a.md §4. */
+/** The Anthropic package appends `/messages` only. Source: docs/contracts/cli-a.md §4. */
 function toAddress(baseUrl: string, npm: string, warnings: string[]): string {
   const address = baseUrl.trim().replace(/\/+$/, "");
   if (npm !== ANTHROPIC || address.endsWith("/v1")) return address;

@@ -49,7 +49,7 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
   const inStream = isBody ? readAnswerBody(message) : undefined;
   if (inStream === undefined) {
     const reason = metadata?.code === undefined || message.includes(metadata.code) ? [] : [metadata.code];
-    return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, data) };
+    return { ...at, name, ...describeFact([message === "" ? name : message, ...reason], statusCode, data) };
   }
   const { sentence = message, codes, status } = inStream;
   return {
@@ -78,7 +78,7 @@ export function toRequestFact(error: ModelError, line: number): Fact {
   const words = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
   const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
   const status = error.statusCode ?? STATUS_WORDS.get(error.message ?? "");
-  const described = describe(words, status, error);
+  const described = describeFact(words, status, error);
   // A line that was cut, or that says nothing: that a request failed is known all the same.
   if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
   return { ...fact, ...described };
@@ -86,7 +86,7 @@ export function toRequestFact(error: ModelError, line: number): Fact {
 
 type Answer = Pick<CliAError["data"], "responseBody" | "responseHeaders">;
 
-function describe(
+function describeFact(
   parts: readonly string[],
   statusCode: number | undefined,
   { responseBody: body, responseHeaders: headers }: Answer,

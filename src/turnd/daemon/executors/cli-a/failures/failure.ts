@@ -5,7 +5,7 @@ import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
 
-/** How the process ended, where that alone decides. */
+/** How the process ended, where only that decides. */
 const EXIT_RULES: readonly FailureRule[] = [
   {
     id: "exit-after-completion",

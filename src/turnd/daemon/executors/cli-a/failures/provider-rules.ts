@@ -12,7 +12,7 @@ const TIMED_OUT = new RegExp(`SSE read timed out|${WORDS.slow.source}`, "i");
 /**
  * What a provider's answer means: the shared table, and what the CLI's own words add to it.
  *
- * Tried on `error` records, and on the failed requests of the log, which alone show what the CLI repeats for ever.
+ * Tried on `error` records, and on the failed requests of the log, which are all that shows what the CLI repeats for ever.
  */
 const ANSWERS: readonly AnswerRule[] = [
   {

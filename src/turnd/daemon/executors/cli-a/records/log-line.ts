@@ -51,7 +51,7 @@ export interface TimedLogLine {
   readonly latestMs: number;
 }
 
-/** How later versions log: pairs alone. Source: cli-a/1.18.33/text-answer. */
+/** How later versions log: pairs only. Source: cli-a/1.18.33/text-answer. */
 const PAIRS_HEAD = /^timestamp=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\S* level=[A-Z]+ run=\S+ message=/;
 /** Linear: a quoted value ends at the first quote without a backslash before it. */
 const PAIR = /(?:^| )([\w.]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))/g;
@@ -66,7 +66,7 @@ const LAST_ACTION = /^.*(?: action\.action=|"action":")([a-z]+)/s;
 /**
  * Reads a line that the CLI's logger wrote.
  *
- * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`, and later versions write pairs alone. Linear in the length of the line: a failed request is logged
+ * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`, and later versions write pairs only. Linear in the length of the line: a failed request is logged
  * with its whole prompt.
  * @returns undefined for a line that is not the logger's
  * @see docs/contracts/cli-a.md §6.1
@@ -209,7 +209,7 @@ function readSessionId(keys: string): string | undefined {
   return /(?:^| )session(?:ID|\.id)=(ses_\w+)/.exec(keys)?.[1];
 }
 
-/** An error without a name is what the provider reported inside its answer: a body, or a sentence alone. */
+/** An error without a name is what the provider reported inside its answer: a body, or only a sentence. */
 function readModelError(logged: string): ModelError {
   try {
     const value: unknown = JSON.parse(logged.slice(0, logged.lastIndexOf("}") + 1));

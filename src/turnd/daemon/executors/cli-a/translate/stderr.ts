@@ -213,7 +213,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     facts(lastRecordMs, { exit, wasStopped }) {
       const isCurrent = ({ latestMs }: Pick<FailedRequest, "latestMs">): boolean =>
         lastRecordMs === undefined || latestMs >= lastRecordMs;
-      // The failed request says more than the line that follows it; an answer that breaks off has that line alone.
+      // The failed request says more than the line that follows it; an answer that breaks off has only that line.
       const broken = brokenAnswer && { ...brokenAnswer, fact: toRequestFact(brokenAnswer, brokenAnswer.line) };
       const last = [failed, broken].filter((failure) => failure !== undefined).find(isCurrent);
       const hasFailed = !wasStopped && (exit?.code ?? 0) !== 0;

@@ -7,7 +7,7 @@ const UNKNOWN_FIELD = /unknown configuration field `[^`]+`/;
 /** What the parser says, without the lines of the file that it shows below. */
 const AT = /config\.toml:(\d+:\d+: [^\n]+)/;
 
-/** `--strict-config` is known to `exec` alone. */
+/** `--strict-config` is known only to `exec`. */
 export function checkConfiguration(configuration: Configuration): ConfigurationCheck {
   const isGiven = readDetails(configuration).source === "toml";
   return {

@@ -16,7 +16,7 @@ export function addServers(config: TomlTable, servers: McpServers, userHome?: st
 /** Nobody can approve a call, and without this every one is "cancelled by the user" where there is a sandbox (measured on 0.139.0). */
 const APPROVED = { default_tools_approval_mode: "approve" } as const;
 
-/** A program gets what is named alone of the CLI's environment: the trace that its turn belongs to. */
+/** Of the CLI's environment a program gets only what is named: the trace that its turn belongs to. */
 const INHERITED = { env_vars: ["TRACEPARENT"] } as const;
 
 function toEntry(server: McpServer, userHome: string | undefined): TomlTable {

@@ -31,7 +31,7 @@ export const VARIABLES: readonly Variable[] = [
 /**
  * Reads CLI B's variables.
  *
- * `CLI_B_CONFIG_TOML` is taken as it is; else key, model and base URL make a configuration; `OPENAI_API_KEY` alone makes
+ * `CLI_B_CONFIG_TOML` is taken as it is; else key, model and base URL make a configuration; `OPENAI_API_KEY` by itself makes
  * none, since people have it for other reasons. A key's value goes into the environment, never into the file.
  */
 export function configure({ env, cliName }: ConfigureInput): ConfigureResult {

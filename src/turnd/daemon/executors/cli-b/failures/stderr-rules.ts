@@ -3,7 +3,7 @@ import type { FailureRule } from "../../contract/failures.ts";
 import { START_UP } from "./facts.ts";
 import { RESUME_RULES } from "./resume-rules.ts";
 
-/** Rules that hold at any time; all others do before the first record alone. */
+/** Rules that hold at any time; all others only before the first record. */
 const ANY_TIME: ReadonlySet<string> = new Set(["input-too-large", "disk-full", "home-unwritable"]);
 
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */

@@ -9,7 +9,7 @@ export interface HistoryWatch {
   lost(): string | undefined;
 }
 
-/** 0.139.0 logs it on stderr alone; 0.169.0 prints it as an item as well, just before the turn is completed. */
+/** 0.139.0 logs it only on stderr; 0.169.0 prints it as an item as well, just before the turn is completed. */
 const NOT_SAVED =
   /^Failed to save the conversation transcript|rollout writer failed|failed to record rollout items: (?!thread \S+ not found$)/;
 

@@ -38,7 +38,7 @@ export function createToolTracker(): ToolTracker {
   return {
     start,
     end(item, native) {
-      // A call can be printed by its end alone; every end has a start in our stream.
+      // A call can be printed only with its end; every end has a start in our stream.
       const started = start(item, native);
       open.delete(item.id);
       const data = { ...toToolCall(item), ...toToolEnd(item) };
