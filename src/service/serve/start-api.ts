@@ -43,18 +43,19 @@ export interface ApiWiring extends HttpWiring {
 export async function startApi(options: ServiceOptions, wiring: ApiWiring): Promise<FastifyInstance> {
   const { settings, logger } = options;
   const { values } = settings;
-  const { storage, finishing } = wiring;
+  const { storage, auth, events, knowledge, finishing, outbound, keySecret } = wiring;
   const runs = createRuns({ storage, finishing, maxQueued: values.SERVICE_MAX_QUEUED, logger });
   const app = await createApp({
-    ...wiring,
     ...httpOptions(options, wiring),
+    auth,
+    events,
     runs,
-    calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
+    calls: createCalls({ runs, events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
     agents: createAgents(storage),
-    agentTools: createAgentTools({ ...wiring, version: options.version, logger }),
+    agentTools: createAgentTools({ storage, knowledge, keySecret, version: options.version, logger }),
     threads: createThreads(storage),
     tasks: createTasks(storage),
-    webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
+    webhooks: createWebhooks({ storage, outbound, keySecret, most: values.SERVICE_MAX_WEBHOOKS }),
     maxStreams: values.SERVICE_MAX_STREAMS,
     maxStreamsOfUser: values.SERVICE_MAX_STREAMS_PER_USER,
     heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
@@ -81,8 +82,12 @@ export async function startWorkerHttp(
 
 function httpOptions({ settings, logger, version }: ServiceOptions, wiring: HttpWiring) {
   const { values, dataDirectory } = settings;
+  const { storage, sandboxes, metrics, knowledge, isShuttingDown } = wiring;
   return {
-    ...wiring,
+    storage,
+    metrics,
+    knowledge,
+    isShuttingDown,
     logger,
     version,
     hosts: [...values.SERVICE_HOSTS, ...asList(values.SERVICE_TOOLS_URL?.hostname)],
@@ -109,15 +114,17 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
         max_streams: values.SERVICE_MAX_STREAMS,
         max_file_bytes: values.SERVICE_KB_MAX_FILE_BYTES,
       },
-      warnings: [...wiring.warnings, ...asList(await warnOfSharing(wiring.storage, settings))],
+      warnings: [...wiring.warnings, ...asList(await warnOfSharing(storage, settings))],
     }),
     look: () =>
       lookAround({
-        ...wiring,
+        storage,
+        sandboxes,
+        isShuttingDown,
         directory: values.DATABASE_URL === undefined ? dataDirectory : undefined,
         leaseMs: values.SERVICE_LEASE_MS,
-        warnOfSharing: () => warnOfSharing(wiring.storage, settings),
-        warnOfScale: () => wiring.knowledge.warnOfScale(),
+        warnOfSharing: () => warnOfSharing(storage, settings),
+        warnOfScale: () => knowledge.warnOfScale(),
       }),
   };
 }

@@ -51,26 +51,34 @@ export async function startWorkers(
   wiring: WorkerWiring,
 ): Promise<void> {
   const { values } = settings;
-  const { storage, knowledge } = wiring;
+  const { storage, worker, knowledge, sandboxes, controls, finishing, outbound, keySecret, toolServers } = wiring;
+  const { observer } = wiring.metrics;
   const attempts: AttemptOptions = {
-    ...wiring,
+    storage,
+    worker,
+    sandboxes,
+    controls,
+    finishing,
+    toolServers,
     logger,
-    observer: wiring.metrics.observer,
+    observer,
     leaseMs: values.SERVICE_LEASE_MS,
     executorLostMs: values.SERVICE_EXECUTOR_LOST_MS,
     onStep,
   };
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
-  await storage.jobs.work("turn", LEFT_TURNS_AT_ONCE, (id, signal) => endLeftTurn(attempts, id, signal));
+  await storage.jobs.work("turn", LEFT_TURNS_AT_ONCE, (id, signal) =>
+    endLeftTurn({ storage, sandboxes, logger, observer }, id, signal),
+  );
   const kinds: readonly AnyTaskKind[] = [
-    defineThreadDeletion({ ...wiring, onStep: onDeletionStep }),
+    defineThreadDeletion({ storage, sandboxes, onStep: onDeletionStep }),
     ...knowledge.taskKinds(),
   ];
   await workOnTasks(
     { storage, kinds, controls: wiring.taskControls, logger },
     { places: values.SERVICE_TASK_CONCURRENCY, turnMs: values.SERVICE_TASK_TURN_MS },
   );
-  const delivering = (id: string, signal: AbortSignal) => deliver({ ...wiring, logger }, id, signal);
+  const delivering = (id: string, signal: AbortSignal) => deliver({ storage, outbound, keySecret, logger }, id, signal);
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, delivering, { groupLimit: () => WEBHOOKS_OF_USER });
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
@@ -83,7 +91,7 @@ export async function startWorkers(
     await ensureDeliveryJobs(storage);
     await knowledge.sweep();
     // Last, and by itself: an engine that is away keeps nothing else from being swept.
-    await wiring.sandboxes.sweep().catch((error: unknown) => logger.warn({ err: error }, "sandboxes were not swept"));
+    await sandboxes.sweep().catch((error: unknown) => logger.warn({ err: error }, "sandboxes were not swept"));
   });
 }
 

@@ -76,7 +76,7 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
         }),
       ),
     async claim(runId: string): Promise<Ownership | undefined> {
-      const claimed = await claim(finishing, runId, "test");
+      const claimed = await claim(storage, runId, "test");
       return claimed === undefined ? undefined : { runId, threadPk, attempt: claimed.run.attempt };
     },
     write: (owner: Ownership) =>

@@ -3,7 +3,6 @@ import { Manifest } from "../../agents/manifest.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
-import type { FinishOptions } from "./finish.ts";
 import type { Ownership } from "./rows.ts";
 import { insertEvents, type RequestRow, type RunRow } from "./rows.ts";
 
@@ -28,11 +27,7 @@ export interface Claim {
  *
  * @returns undefined when the run has ended
  */
-export async function claim(
-  { storage }: Pick<FinishOptions, "storage">,
-  runId: string,
-  worker: string,
-): Promise<Claim | undefined> {
+export async function claim(storage: Storage, runId: string, worker: string): Promise<Claim | undefined> {
   return (await claimNew(storage.db, runId, worker)) ?? claimAgain(storage, runId, worker);
 }
 

@@ -10,6 +10,7 @@ import type { Ownership } from "../state/rows.ts";
 import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { explainRefusal, retryUntilDone, type RetryOptions } from "./retry.ts";
 import { readContent, type RunRow } from "../state/rows.ts";
 import { traceFields } from "../state/trace-id.ts";
@@ -29,7 +30,8 @@ export function nameWorker(): string {
  * @throws when another attempt has to go on: this one was stopped, or met a fault
  */
 export async function attemptRun(options: AttemptOptions, runId: string, signal: AbortSignal): Promise<void> {
-  const claimed = await claim(options, runId, options.worker);
+  const { storage, finishing } = options;
+  const claimed = await claim(storage, runId, options.worker);
   if (claimed === undefined) return;
   options.onStep?.("claimed", runId);
   const { run, stalledAttempts } = claimed;
@@ -46,9 +48,9 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
     logger.debug({ runId, attempt: run.attempt }, "attempt at a run began");
     const outcome = await execute(context);
     options.onStep?.("ended", runId);
-    await finish(options.finishing, owner, outcome);
+    await finish(finishing, owner, outcome);
   } catch (error) {
-    await settle({ ...options, logger }, { run, owner, signal }, error);
+    await settle({ finishing, storage, logger }, { run, owner, signal }, error);
   }
 }
 
@@ -59,7 +61,7 @@ interface Attempted {
 
 /** What an attempt's fault means: the run's failure, nothing, or the next attempt's turn. */
 async function settle(
-  { finishing, storage, logger }: AttemptOptions,
+  { finishing, storage, logger }: Pick<AttemptOptions, "finishing" | "storage" | "logger">,
   { run, owner, signal }: Attempted & { readonly signal: AbortSignal },
   fault: unknown,
 ): Promise<void> {
@@ -109,16 +111,16 @@ async function execute(context: AttemptContext): Promise<Outcome> {
   const ended = await followTurn(context, { turnId: turn.turnId, client: sandbox.client }).catch((error: unknown) => {
     throw explainRefusal(error, true);
   });
-  const outcome = outcomeOf(ended.data, work, work.needsApproval ? await lastPlan(context) : undefined);
+  const outcome = outcomeOf(ended.data, work, work.needsApproval ? await lastPlan(context.storage, run.id) : undefined);
   return { ...outcome, isDegraded: outcome.isDegraded === true || turn.isDegraded, turnCursor: ended.seq };
 }
 
 /** The entries of the last plan that the run has shown. */
-async function lastPlan({ storage, run }: AttemptContext): Promise<readonly unknown[] | undefined> {
+async function lastPlan(storage: Storage, runId: string): Promise<readonly unknown[] | undefined> {
   const row = await storage.db
     .selectFrom("run_event")
     .select(sql`payload -> 'entries'`.as("entries"))
-    .where("run_id", "=", run.id)
+    .where("run_id", "=", runId)
     .where("event", "=", "custom")
     .where(sql`payload ->> 'name'`, "=", "svc.plan")
     .orderBy("seq", "desc")

@@ -79,7 +79,13 @@ async function findTurn(
  * @throws {CancelledBeforeTurn} when turnd answers that it has none
  */
 async function admit(
-  { source, retry, traceparent, isCancelRequested, toolServers }: AttemptContext,
+  {
+    source,
+    retry,
+    traceparent,
+    isCancelRequested,
+    toolServers,
+  }: Pick<AttemptContext, "source" | "retry" | "traceparent" | "isCancelRequested" | "toolServers">,
   client: TurndClient,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<string> {
@@ -116,13 +122,13 @@ function isRefusal(error: unknown): boolean {
 }
 
 async function keepTurn(
-  context: AttemptContext,
-  sandbox: Sandbox,
+  context: Pick<AttemptContext, "storage" | "owner">,
+  sandbox: Pick<Sandbox, "id" | "generation">,
   turnId: string,
   isDegraded: boolean,
 ): Promise<EnsuredTurn> {
   await setTurn(context, {
-    turn_request_id: context.run.id,
+    turn_request_id: context.owner.runId,
     turn_id: turnId,
     sandbox_id: sandbox.id,
     sandbox_generation: sandbox.generation,
@@ -131,7 +137,7 @@ async function keepTurn(
 }
 
 async function setTurn(
-  { storage, owner }: AttemptContext,
+  { storage, owner }: Pick<AttemptContext, "storage" | "owner">,
   columns: { turn_request_id: string; turn_id?: string; sandbox_id?: string; sandbox_generation?: number },
 ): Promise<void> {
   const { numUpdatedRows } = await storage.db
@@ -146,11 +152,10 @@ async function setTurn(
 
 /** The thread's session. One that has had a turn is looked for first, and a new one is made first: mostly one call either way. */
 async function ensureSession(
-  context: AttemptContext,
+  { source, sandboxes, scope, lastTurnId }: Pick<AttemptContext, "source" | "sandboxes" | "scope" | "lastTurnId">,
   client: TurndClient,
   signal: AbortSignal,
 ): Promise<Tolerant<Session>> {
-  const { source, sandboxes, scope, lastTurnId } = context;
   const workspace = await sandboxes.prepareWorkspace(scope);
   if (lastTurnId !== null) {
     const known = await findSession(client, source.sessionId, signal);
@@ -187,7 +192,7 @@ async function findSession(
 
 /** The CLI begins anew where the thread's last turn is not one of the session's. */
 async function noteLostConversation(
-  { storage, owner, lastTurnId }: AttemptContext,
+  { storage, owner, lastTurnId }: Pick<AttemptContext, "storage" | "owner" | "lastTurnId">,
   session: Tolerant<Session>,
 ): Promise<boolean> {
   if (lastTurnId === null || session.turns.includes(lastTurnId)) return false;

@@ -58,7 +58,7 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
   try {
     if (context.isCancelRequested()) cancel();
     // An earlier attempt has assigned them, and may not have sent them.
-    for (const request of await listAssigned(context.storage.db, context.run.id)) steer(request);
+    for (const request of await listAssigned(storage.db, run.id)) steer(request);
     const { turn_cursor: after } = run;
     const open = (reading: AbortSignal) =>
       client.follow(turnId, { after, lostAfterMs: context.executorLostMs, verify: false, signal: reading });
@@ -85,12 +85,11 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
 
 /** Sends a steer's turn. From the moment that `handed_at` is written turnd may have it, so it runs whatever comes of this one. */
 async function hand(
-  context: AttemptContext,
+  { storage, source, owner, toolServers }: Pick<AttemptContext, "storage" | "source" | "owner" | "toolServers">,
   client: TurndClient,
   request: RequestRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { storage, source, owner, toolServers } = context;
   if (request.manifest_digest === null) throw new Error(`steer ${request.pk} has no manifest`);
   if (request.handed_at === null && !(await assignSteer(storage, owner, request.pk))) return;
   const turn = {

@@ -1,9 +1,19 @@
 import { sql } from "kysely";
+import type { Logger } from "pino";
 import { ProblemError } from "../../../turnd/protocol/index.ts";
 import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
-import type { AttemptOptions } from "./attempt-context.ts";
+import type { RunObserver } from "../state/observer.ts";
 import type { RunRow } from "../state/rows.ts";
+import type { Sandboxes } from "../../sandboxes/sandboxes.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { accountLate, usageOfTurn, type StoredUsage } from "../state/usage.ts";
+
+export interface LeftTurnOptions {
+  readonly storage: Storage;
+  readonly sandboxes: Sandboxes;
+  readonly logger: Logger;
+  readonly observer?: RunObserver | undefined;
+}
 
 /** A turnd that has not been reached for so long is not asked any more. */
 const GIVEN_UP_AFTER = "1 day";
@@ -16,7 +26,7 @@ const GONE = new Set(["turn_not_found", "request_not_found", "session_not_found"
  * @throws when turnd could not be asked: the queue gives the job again later
  */
 export async function endLeftTurn(
-  { storage, sandboxes, logger, observer }: Pick<AttemptOptions, "storage" | "sandboxes" | "logger" | "observer">,
+  { storage, sandboxes, logger, observer }: LeftTurnOptions,
   runId: string,
   signal: AbortSignal,
 ): Promise<void> {
