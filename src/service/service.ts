@@ -182,7 +182,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   return { url, hasMadeAdministrator, stop: () => (stopping ??= stop()) };
 }
 
-/** PGlite is one process's alone, and so is a turnd in the data directory. */
+/** Only one process has PGlite, or a turnd in the data directory. */
 async function holdWhatIsNeeded(
   { values, dataDirectory }: Settings,
   role: ProcessRole,

@@ -15,7 +15,7 @@ import { keyIntentHash, keyIntentHashOfVersion1, sha256, type KeyDerivation } fr
 import { assertMayAny, may, PERMISSIONS, whereMay } from "./permissions.ts";
 import { lockUser, missingUser } from "./users.ts";
 
-/** What a key is to be. */
+/** The fields of a new key. */
 export interface KeyIntent {
   readonly userId: number;
   readonly requestId: string;

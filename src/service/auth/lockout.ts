@@ -20,7 +20,7 @@ export interface LockoutLimits {
 /**
  * Counts failed logins in the database, so that it holds for all processes. Addresses count as `addressGroup` has them.
  *
- * The lock of a name alone is for whoever changes addresses. It is slow, so that it is no way to lock a user out: it takes many
+ * The lock of a name, whatever the address, is for whoever changes addresses. It is slow, so that it is no way to lock a user out: it takes many
  * failures, lets one try through after each part of the day, and does not hold where the user has logged in before.
  */
 export interface Lockout {

@@ -7,7 +7,7 @@ import type { RunResult } from "../protocol/runs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { RunEvents } from "../runs/read/events.ts";
 import { assertImagesFit, readImage } from "../runs/submit/images.ts";
-import type { Intent, Taken } from "../runs/submit/intent.ts";
+import type { Intent, AcceptedRequest } from "../runs/submit/intent.ts";
 import type { Runs } from "../runs/runs.ts";
 import { type RunDetails } from "../runs/read/find-runs.ts";
 import { requestEventsUrl, showResult, streamUrl } from "../runs/read/run-view.ts";
@@ -52,12 +52,12 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
   async function call(body: AgentCallBody, context: CallContext): Promise<AgentCall> {
     const { caller } = context;
     const intent = readCall(body, context);
-    const taken = await runs.take(caller, intent);
-    if (body.async_mode || taken.run === undefined) return showTaken(taken, intent.agentSlug);
+    const accepted = await runs.accept(caller, intent);
+    if (body.async_mode || accepted.run === undefined) return showAccepted(accepted, intent.agentSlug);
     return showCall(
       await waitForEnd(
         caller,
-        taken.run.id,
+        accepted.run.id,
         body.wait_seconds === undefined ? syncWaitMs : body.wait_seconds * 1_000,
         context.signal,
       ),
@@ -78,9 +78,9 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
   ): Promise<(RunResult & { trajectory_summary?: TrajectorySummary | null }) | AgentCall> {
     const { caller } = context;
     const intent = readEvaluation(body, context);
-    const taken = await runs.take(caller, intent);
-    if (taken.run === undefined) return showTaken(taken, intent.agentSlug);
-    const details = await waitForEnd(caller, taken.run.id, syncWaitMs, context.signal);
+    const accepted = await runs.accept(caller, intent);
+    if (accepted.run === undefined) return showAccepted(accepted, intent.agentSlug);
+    const details = await waitForEnd(caller, accepted.run.id, syncWaitMs, context.signal);
     const shown = showResult(details);
     if (!body.include_trajectory_summary) return shown;
     return { ...shown, trajectory_summary: await summaryOf(details) };
@@ -204,8 +204,8 @@ function showCall(details: RunDetails): AgentCall {
   };
 }
 
-/** What was taken and has not been waited for. */
-function showTaken({ request, run, thread }: Taken, agentSlug: string): AgentCall {
+/** What was accepted and has not been waited for. */
+function showAccepted({ request, run, thread }: AcceptedRequest, agentSlug: string): AgentCall {
   const stored = request.error;
   const isRefused = typeof stored === "object" && stored !== null && "code" in stored && "message" in stored;
   return {

@@ -10,7 +10,7 @@ import { findExposed, makePassable } from "../storage/data-directory.ts";
 import { holdDataDirectory } from "../storage/lock.ts";
 import { assertMigrated } from "../storage/migrate.ts";
 
-interface Found {
+interface CheckResult {
   readonly name: string;
   readonly ok: boolean;
   readonly message: string;
@@ -39,7 +39,7 @@ export async function runDoctor(settings: Settings, out: { write(text: string): 
   return isWell;
 }
 
-async function run(name: string, look: () => Promise<string>): Promise<Found> {
+async function run(name: string, look: () => Promise<string>): Promise<CheckResult> {
   try {
     return { name, ok: true, message: await look() };
   } catch (error) {

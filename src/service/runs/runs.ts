@@ -11,7 +11,7 @@ import { deleteThread } from "./control/delete-thread.ts";
 import type { FinishOptions } from "./state/finish.ts";
 import { readHistory, type HistoryPage } from "./read/history.ts";
 import { submit } from "./submit/intake.ts";
-import type { Intent, Taken } from "./submit/intent.ts";
+import type { Intent, AcceptedRequest } from "./submit/intent.ts";
 import { continueThread, promoteToSteer } from "./control/queue.ts";
 import { readIntent } from "./submit/read-intent.ts";
 import { findBlocking } from "./state/rows.ts";
@@ -31,18 +31,18 @@ export type Runs = ReturnType<typeof createRuns>;
 
 export function createRuns(options: RunsOptions) {
   const { storage, finishing } = options;
-  const take = (caller: Caller, intent: Intent): Promise<Taken> => submit(options, caller, intent);
+  const accept = (caller: Caller, intent: Intent): Promise<AcceptedRequest> => submit(options, caller, intent);
 
   return {
-    /** Any source's request, as it is now. */
-    take,
+    /** Accepts a request of any source. */
+    accept,
 
     async submit(
       caller: Caller,
       body: SubmitRunBody,
       given: { requestId?: string | undefined; traceparent?: string | undefined },
     ): Promise<Submission> {
-      return showSubmission(storage.db, await take(caller, readIntent(body, given)));
+      return showSubmission(storage.db, await accept(caller, readIntent(body, given)));
     },
 
     async get(caller: Caller, runId: string): Promise<Run> {

@@ -6,7 +6,7 @@ export interface PoolOptions {
   readonly storage: Storage;
   readonly engine: SandboxEngine;
   readonly logger: Logger;
-  /** Whose a sandbox is: a thread's, or all threads' of a user. */
+  /** Who shares a sandbox: nobody but its thread, or all threads of a user. */
   readonly scope: "thread" | "user";
   readonly sandboxSecret: string;
   /** Most sandboxes that run at once. */

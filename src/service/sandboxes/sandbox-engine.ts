@@ -5,7 +5,7 @@ export interface InstanceName {
 }
 
 /** What the engine has of ours. */
-export type Found =
+export type EngineItem =
   | (InstanceName & { readonly what: "instance"; readonly isRunning: boolean })
   | { readonly what: "volume"; readonly id: string; readonly createdAt: Date };
 
@@ -31,7 +31,7 @@ export interface SandboxEngine {
   halt(name: InstanceName): Promise<void>;
   /** Removes every instance of a sandbox and its volume. */
   remove(id: string): Promise<void>;
-  list(): Promise<readonly Found[]>;
+  list(): Promise<readonly EngineItem[]>;
   /** Whether it could start one now. */
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
 }

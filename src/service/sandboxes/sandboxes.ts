@@ -39,7 +39,7 @@ export interface Sandboxes {
   sweep(): Promise<void>;
   /**
    * Removes what a deleted thread left: its session, with the turns that are under way, and its workspace; the sandbox itself
-   * where it was the thread's alone. Safe to repeat; what is gone already is right.
+   * where it was only that thread's. Safe to repeat; what is gone already is right.
    *
    * @throws when turnd does not answer: the caller tries again later
    */

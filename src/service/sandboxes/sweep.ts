@@ -2,7 +2,7 @@ import PQueue from "p-queue";
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Storage } from "../storage/storage.ts";
-import type { Found, InstanceName, SandboxEngine } from "./sandbox-engine.ts";
+import type { EngineItem, InstanceName, SandboxEngine } from "./sandbox-engine.ts";
 import { isIdleFor, isOlderThan, touchBusy, type Condition, type FoundState, type SandboxRow } from "./sandbox-rows.ts";
 
 export interface SweepOptions {
@@ -64,7 +64,7 @@ export async function sweepSandboxes(options: SweepOptions, moves: SweepMoves): 
 }
 
 function sweepFound(
-  each: Found,
+  each: EngineItem,
   row: SandboxRow | undefined,
   { engine, logger, orphanVolumeMs = DAY_MS }: SweepOptions,
   moves: SweepMoves,

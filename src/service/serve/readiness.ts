@@ -94,7 +94,7 @@ export async function announceWorker(
   name: string,
   sandboxes: Sandboxes,
 ): Promise<() => Promise<void>> {
-  // PGlite has one process alone: it looks at its own sandboxes.
+  // PGlite has only one process: it looks at its own sandboxes.
   if (storage.engine === "pglite") return async () => undefined;
   let noting: Promise<void> | undefined;
   const note = async (): Promise<void> => {

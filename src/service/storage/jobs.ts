@@ -268,7 +268,7 @@ function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
   const common: ConstructorOptions = {
     schema: SCHEMA,
     schedule: false,
-    // Where there is one process alone no other can lose a claim.
+    // Where there is only one process, no other can lose a claim.
     superviseIntervalSeconds: engine.kind === "pglite" ? 30 : 5,
     monitorIntervalSeconds: engine.kind === "pglite" ? 30 : 5,
     // Jobs that wait for other jobs: there are none.

@@ -1,4 +1,13 @@
-import type { Given, GivenJson, GivenTime, Json, JsonObject, JsonOrNull, OrNull, Time } from "./columns.ts";
+import type {
+  WithDefault,
+  JsonWithDefault,
+  TimeWithDefault,
+  Json,
+  JsonObject,
+  JsonOrNull,
+  OrNull,
+  Time,
+} from "./columns.ts";
 
 // Mirrors migrations/010_knowledge.sql. Chunks and vectors are read from the partition of their knowledge base.
 
@@ -15,20 +24,20 @@ export type KnowledgeBaseKind = "local" | "dify" | "notion";
 export interface KnowledgeBaseTable {
   id: string;
   /** Names its partitions. */
-  no: Given<number>;
+  no: WithDefault<number>;
   name: string;
-  description: Given<string>;
+  description: WithDefault<string>;
   kb_type: KnowledgeBaseKind;
   share_config: Json<JsonObject>;
   embedding_model_spec: OrNull<string>;
   embedding_dims: OrNull<number>;
-  chunking: GivenJson<JsonObject>;
-  query_params: GivenJson<JsonObject>;
-  connector: GivenJson<JsonObject>;
-  revision: Given<number>;
+  chunking: JsonWithDefault<JsonObject>;
+  query_params: JsonWithDefault<JsonObject>;
+  connector: JsonWithDefault<JsonObject>;
+  revision: WithDefault<number>;
   created_by: number;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
   deleted_at: OrNull<Time>;
 }
 
@@ -40,11 +49,11 @@ export interface KnowledgeUploadTable {
   size: number;
   source_url: OrNull<string>;
   created_by: number;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   expires_at: Time;
 }
 
-/** States of a file; `knowledge/state/states.ts` alone changes them. */
+/** States of a file; only `knowledge/state/claims.ts` changes them. */
 export type KnowledgeFileStatus =
   | "uploaded"
   | "parsing"
@@ -72,13 +81,13 @@ export interface KnowledgeFileTable {
   file_path: string;
   content_hash: string;
   size: number;
-  status: Given<KnowledgeFileStatus>;
+  status: WithDefault<KnowledgeFileStatus>;
   came_from: OrNull<KnowledgeFileStatus>;
   came_error: JsonOrNull<KnowledgeFileError>;
   claim_task: OrNull<string>;
   claim_attempt: OrNull<number>;
   lease_until: OrNull<Time>;
-  tries: Given<number>;
+  tries: WithDefault<number>;
   parsed_by: OrNull<string>;
   indexed_by: OrNull<string>;
   markdown_key: OrNull<string>;
@@ -86,16 +95,16 @@ export interface KnowledgeFileTable {
   lines: OrNull<number>;
   pages: OrNull<number>;
   parser: OrNull<string>;
-  warnings: GivenJson<readonly string[]>;
-  generation: Given<number>;
-  chunk_count: Given<number>;
-  token_count: Given<number>;
-  term_count: Given<number>;
-  vector_count: Given<number>;
-  has_stale_chunks: Given<boolean>;
-  params: GivenJson<JsonObject>;
+  warnings: JsonWithDefault<readonly string[]>;
+  generation: WithDefault<number>;
+  chunk_count: WithDefault<number>;
+  token_count: WithDefault<number>;
+  term_count: WithDefault<number>;
+  vector_count: WithDefault<number>;
+  has_stale_chunks: WithDefault<boolean>;
+  params: JsonWithDefault<JsonObject>;
   error: JsonOrNull<KnowledgeFileError>;
   created_by: OrNull<number>;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
 }

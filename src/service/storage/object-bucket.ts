@@ -98,7 +98,7 @@ export function openObjectBucket(options: BucketOptions): Objects {
       if (answer.status !== 404) await expectOk(answer, `delete ${key}`);
     },
     list,
-    // A bucket has whole objects alone; the spool is the system's temporary directory.
+    // A bucket has only whole objects; the spool is the system's temporary directory.
     deleteUnfinished: async () => undefined,
   };
 }

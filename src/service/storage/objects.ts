@@ -47,7 +47,7 @@ export class ObjectMissing extends Error {
 
 const KEY = /^[0-9a-f]{2}\/[0-9a-f-]{36}$/;
 
-/** Keys are ours alone: nothing a caller writes becomes a path. @throws for anything else */
+/** Keys are made by the service: nothing a caller writes becomes a path. @throws for anything else */
 export function assertKey(key: string): void {
   if (!KEY.test(key)) throw new Error(`not the key of an object: ${JSON.stringify(key.slice(0, 100))}`);
 }

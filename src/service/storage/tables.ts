@@ -1,5 +1,14 @@
 import type { GeneratedAlways } from "kysely";
-import type { Given, GivenJson, GivenTime, Json, JsonObject, JsonOrNull, OrNull, Time } from "./columns.ts";
+import type {
+  WithDefault,
+  JsonWithDefault,
+  TimeWithDefault,
+  Json,
+  JsonObject,
+  JsonOrNull,
+  OrNull,
+  Time,
+} from "./columns.ts";
 import type { KnowledgeTables } from "./knowledge-tables.ts";
 
 export type { JsonObject } from "./columns.ts";
@@ -7,11 +16,11 @@ export type { JsonObject } from "./columns.ts";
 // Mirrors migrations/*.sql. `Given` columns have a default of the database.
 
 export interface Database extends KnowledgeTables {
-  instance: { key: string; value: Json<unknown>; updated_at: GivenTime };
-  department: { id: Given<number>; name: string; created_at: GivenTime };
+  instance: { key: string; value: Json<unknown>; updated_at: TimeWithDefault };
+  department: { id: WithDefault<number>; name: string; created_at: TimeWithDefault };
   account: AccountTable;
   login_failure: { bucket: string; failures: number; window_ends_at: Time };
-  login_address: { user_id: number; address: string; last_at: GivenTime };
+  login_address: { user_id: number; address: string; last_at: TimeWithDefault };
   api_key: ApiKeyTable;
   cli_session: CliSessionTable;
   audit_entry: AuditEntryTable;
@@ -30,25 +39,25 @@ export interface Database extends KnowledgeTables {
 }
 
 export interface AccountTable {
-  id: Given<number>;
+  id: WithDefault<number>;
   /** Random: no other account has it, in this database or in another. */
-  uid: Given<string>;
+  uid: WithDefault<string>;
   username: string;
-  display_name: Given<string>;
+  display_name: WithDefault<string>;
   password_hash: OrNull<string>;
   role: "user" | "admin" | "superadmin";
   department_id: OrNull<number>;
-  is_enabled: Given<boolean>;
-  epoch: Given<number>;
-  quota: GivenJson<JsonObject>;
+  is_enabled: WithDefault<boolean>;
+  epoch: WithDefault<number>;
+  quota: JsonWithDefault<JsonObject>;
   created_by: OrNull<number>;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
   deleted_at: OrNull<Time>;
 }
 
 export interface ApiKeyTable {
-  id: Given<number>;
+  id: WithDefault<number>;
   /** What the secret is derived from; null: version 1. */
   uid: OrNull<string>;
   user_id: number;
@@ -57,14 +66,14 @@ export interface ApiKeyTable {
   key_hash: Uint8Array;
   key_prefix: string;
   name: string;
-  is_enabled: Given<boolean>;
+  is_enabled: WithDefault<boolean>;
   expires_at: OrNull<Time>;
   last_used_at: OrNull<Time>;
-  quota: GivenJson<JsonObject>;
-  source: Given<"api" | "cli">;
+  quota: JsonWithDefault<JsonObject>;
+  source: WithDefault<"api" | "cli">;
   department_id: OrNull<number>;
   created_by: number;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   revoked_at: OrNull<Time>;
 }
 
@@ -77,66 +86,66 @@ export interface CliSessionTable {
   api_key_id: OrNull<number>;
   ip: string;
   last_polled_at: OrNull<Time>;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   expires_at: Time;
 }
 
 export interface AuditEntryTable {
-  id: Given<number>;
-  at: GivenTime;
+  id: WithDefault<number>;
+  at: TimeWithDefault;
   actor_id: OrNull<number>;
   credential: string;
   action: string;
   subject: string;
   ip: OrNull<string>;
-  details: GivenJson<JsonObject>;
+  details: JsonWithDefault<JsonObject>;
 }
 
 export interface AgentTable {
-  id: Given<number>;
+  id: WithDefault<number>;
   slug: string;
   name: string;
-  description: Given<string>;
+  description: WithDefault<string>;
   executor: "cli-a" | "cli-b";
   mode: "execute" | "plan" | "review" | "plan_then_execute";
   model_spec: OrNull<string>;
   allowed_models: OrNull<string[]>;
-  instructions: Given<string>;
-  tool_approval_mode: Given<"default" | "always_trust">;
-  permissions: GivenJson<JsonObject>;
-  limits: GivenJson<JsonObject>;
-  knowledge_bases: Given<string[]>;
-  sandbox: GivenJson<JsonObject>;
+  instructions: WithDefault<string>;
+  tool_approval_mode: WithDefault<"default" | "always_trust">;
+  permissions: JsonWithDefault<JsonObject>;
+  limits: JsonWithDefault<JsonObject>;
+  knowledge_bases: WithDefault<string[]>;
+  sandbox: JsonWithDefault<JsonObject>;
   share_config: Json<JsonObject>;
-  is_enabled: Given<boolean>;
-  revision: Given<number>;
+  is_enabled: WithDefault<boolean>;
+  revision: WithDefault<number>;
   created_by: OrNull<number>;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
 }
 
 export interface ThreadTable {
-  pk: Given<number>;
+  pk: WithDefault<number>;
   user_id: number;
   id: string;
   request_id: OrNull<string>;
   /** Of its creation by that id; null where it was not kept. */
   intent_hash: OrNull<Uint8Array>;
   agent_id: number;
-  title: Given<string>;
-  metadata: GivenJson<JsonObject>;
-  is_pinned: Given<boolean>;
+  title: WithDefault<string>;
+  metadata: JsonWithDefault<JsonObject>;
+  is_pinned: WithDefault<boolean>;
   session_id: string;
   sandbox_id: OrNull<string>;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
   deleted_at: OrNull<Time>;
   /** When everything that was the thread's had been removed. */
   purged_at: OrNull<Time>;
 }
 
 export interface RunRequestTable {
-  pk: Given<number>;
+  pk: WithDefault<number>;
   user_id: number;
   request_id: string;
   intent_hash: Uint8Array;
@@ -146,18 +155,18 @@ export interface RunRequestTable {
   kind: "chat" | "resume";
   queue_policy: "enqueue" | "reject" | "steer";
   status: "queued" | "dispatched" | "rejected" | "cancelled" | "failed";
-  revision: Given<number>;
+  revision: WithDefault<number>;
   input: Json<unknown>;
-  options: GivenJson<unknown>;
+  options: JsonWithDefault<unknown>;
   planned_run_id: string;
   manifest_digest: OrNull<Uint8Array>;
   steer_target: OrNull<string>;
   handed_at: OrNull<Time>;
   error: JsonOrNull<unknown>;
   traceparent: OrNull<string>;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   dispatched_at: OrNull<Time>;
-  updated_at: GivenTime;
+  updated_at: TimeWithDefault;
 }
 
 export interface RunTable {
@@ -169,17 +178,17 @@ export interface RunTable {
   user_id: number;
   parent_run_id: OrNull<string>;
   status: "pending" | "running" | "cancel_requested" | "completed" | "failed" | "cancelled" | "interrupted";
-  attempt: Given<number>;
-  stalled_attempts: Given<number>;
+  attempt: WithDefault<number>;
+  stalled_attempts: WithDefault<number>;
   manifest_digest: Uint8Array;
   turn_id: OrNull<string>;
   turn_request_id: OrNull<string>;
-  turn_cursor: Given<number>;
+  turn_cursor: WithDefault<number>;
   /** Since when the run is over and its turn may go on. */
   turn_left_at: OrNull<Time>;
   sandbox_id: OrNull<string>;
   sandbox_generation: OrNull<number>;
-  last_seq: Given<number>;
+  last_seq: WithDefault<number>;
   output: OrNull<string>;
   interrupt: JsonOrNull<unknown>;
   error: JsonOrNull<unknown>;
@@ -189,7 +198,7 @@ export interface RunTable {
   released_by: OrNull<string>;
   cancel_requested_at: OrNull<Time>;
   cancelled_by: OrNull<number>;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   started_at: OrNull<Time>;
   ended_at: OrNull<Time>;
   events_expire_at: OrNull<Time>;
@@ -199,11 +208,11 @@ export interface RunAttemptTable {
   run_id: string;
   attempt: number;
   worker: string;
-  started_at: GivenTime;
+  started_at: TimeWithDefault;
   ended_at: OrNull<Time>;
   from_seq: number;
   /** It moved the turn's cursor, or held the stream for long. */
-  has_moved: Given<boolean>;
+  has_moved: WithDefault<boolean>;
   outcome: OrNull<"completed" | "failed" | "cancelled" | "interrupted" | "handed_over" | "lost">;
 }
 
@@ -213,23 +222,23 @@ export interface RunEventTable {
   event: "metadata" | "messages" | "custom" | "interrupt" | "error" | "end";
   payload: Json<JsonObject>;
   native: JsonOrNull<unknown>;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
 }
 
 export interface SandboxTable {
   id: string;
   kind: "embedded" | "static" | "docker" | "kubernetes";
   scope_key: string;
-  generation: Given<number>;
+  generation: WithDefault<number>;
   state: "starting" | "ready" | "quiescing" | "stopped" | "failed" | "deleting";
   volume: OrNull<string>;
   address: OrNull<string>;
-  spec: GivenJson<JsonObject>;
-  last_used_at: GivenTime;
-  health_failures: Given<number>;
+  spec: JsonWithDefault<JsonObject>;
+  last_used_at: TimeWithDefault;
+  health_failures: WithDefault<number>;
   error: JsonOrNull<unknown>;
-  created_at: GivenTime;
-  updated_at: GivenTime;
+  created_at: TimeWithDefault;
+  updated_at: TimeWithDefault;
 }
 
 export interface TaskTable {
@@ -239,22 +248,22 @@ export interface TaskTable {
   user_id: OrNull<number>;
   name: string;
   status: "pending" | "running" | "success" | "failed" | "cancelled";
-  progress: Given<number>;
-  message: Given<string>;
+  progress: WithDefault<number>;
+  message: WithDefault<string>;
   payload: Json<unknown>;
   checkpoint: JsonOrNull<unknown>;
   result: JsonOrNull<unknown>;
   error: JsonOrNull<unknown>;
-  cancel_requested: Given<boolean>;
-  attempt: Given<number>;
+  cancel_requested: WithDefault<boolean>;
+  attempt: WithDefault<number>;
   /** Attempts in a row before this one that were lost and had moved nothing. */
-  stalled_attempts: Given<number>;
+  stalled_attempts: WithDefault<number>;
   /** Of the present attempt: it has moved progress or checkpoint, or was given to the next. */
   attempt_outcome: OrNull<"moved" | "handed_over">;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   started_at: OrNull<Time>;
   completed_at: OrNull<Time>;
-  updated_at: GivenTime;
+  updated_at: TimeWithDefault;
 }
 
 export interface WebhookTable {
@@ -262,10 +271,10 @@ export interface WebhookTable {
   user_id: number;
   url: string;
   events: string[];
-  secret_version: Given<number>;
-  is_enabled: Given<boolean>;
-  consecutive_failures: Given<number>;
-  created_at: GivenTime;
+  secret_version: WithDefault<number>;
+  is_enabled: WithDefault<boolean>;
+  consecutive_failures: WithDefault<number>;
+  created_at: TimeWithDefault;
 }
 
 export interface WebhookDeliveryTable {
@@ -274,22 +283,22 @@ export interface WebhookDeliveryTable {
   run_id: string;
   event: string;
   status: "pending" | "delivered" | "failed";
-  attempts: Given<number>;
+  attempts: WithDefault<number>;
   last_status: OrNull<number>;
   last_error: OrNull<string>;
-  created_at: GivenTime;
+  created_at: TimeWithDefault;
   delivered_at: OrNull<Time>;
 }
 
 export interface UsageDayTable {
   user_id: number;
-  api_key_id: Given<number>;
+  api_key_id: WithDefault<number>;
   day: string;
-  runs: Given<number>;
-  failed_runs: Given<number>;
-  input_tokens: Given<number>;
-  cached_input_tokens: Given<number>;
-  output_tokens: Given<number>;
-  reasoning_tokens: Given<number>;
+  runs: WithDefault<number>;
+  failed_runs: WithDefault<number>;
+  input_tokens: WithDefault<number>;
+  cached_input_tokens: WithDefault<number>;
+  output_tokens: WithDefault<number>;
+  reasoning_tokens: WithDefault<number>;
   cost_usd: OrNull<string>;
 }

@@ -34,7 +34,7 @@ export async function run(args: readonly string[], environment: Environment): Pr
     return code;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
-    // A command that has commands of its own, named alone: its manual was shown.
+    // A command that has commands of its own, without one of them: its manual was shown.
     if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage;
     return report(explain(error, environment.signal), args, environment);
   }

@@ -4,7 +4,7 @@ import type { RunRow } from "../runs/state/rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
 
-/** Whose delivery a job is: a receiver that does not answer holds up its own user's alone. */
+/** The group of a user's deliveries: a receiver that does not answer delays only its own user's. */
 export function groupOf(userId: number): string {
   return `user:${userId}`;
 }

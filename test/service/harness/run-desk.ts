@@ -61,9 +61,9 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
     threadPk,
     threadId,
     submit: (requestId: string, queuePolicy: QueuePolicy, more?: Partial<Intent>) =>
-      runs.take(caller, intent(requestId, queuePolicy, more)),
+      runs.accept(caller, intent(requestId, queuePolicy, more)),
     resume: (requestId: string, parentRunId: string, asked: Intent["options"] = {}) =>
-      runs.take(
+      runs.accept(
         caller,
         intent(requestId, "enqueue", {
           options: asked,

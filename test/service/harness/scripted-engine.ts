@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import type { Found, InstanceName, SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
+import type { EngineItem, InstanceName, SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
 
 /** A container engine in memory, which several services may share. It counts what no engine could take back. */
 export interface ScriptedEngine {
@@ -123,7 +123,7 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
         instances = instances.filter((each) => each.id !== id);
         volumes.delete(id);
       },
-      async list(): Promise<Found[]> {
+      async list(): Promise<EngineItem[]> {
         assertThere();
         return [
           ...instances.map(({ id, generation, isRunning }) => ({

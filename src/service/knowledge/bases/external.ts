@@ -47,7 +47,7 @@ export async function listReadable(
   };
 }
 
-/** Files of a knowledge base, the last changed first; the query looks at names alone. */
+/** Files of a knowledge base, the last changed first; the query looks only at names. */
 export async function listFiles({ db }: Storage, base: BaseRow, filter: ExternalFilesQuery): Promise<ExternalFiles> {
   const { offset, limit } = filter;
   let query = db.selectFrom("knowledge_file").where("kb_id", "=", base.id);

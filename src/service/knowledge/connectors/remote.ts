@@ -79,7 +79,7 @@ export function createRemote({ name, credential, outbound, logger, answerMs }: R
   };
 }
 
-/** By status alone. @throws {ApiProblem} connector_* */
+/** Decides by the status only. @throws {ApiProblem} connector_* */
 function assertAnswered({ status, headers }: OutboundAnswer): void {
   if (status >= 200 && status < 300) return;
   if (status === 401 || status === 403)

@@ -42,7 +42,7 @@ function* piecesOf(text: string): Generator<string> {
   while (start < text.length) {
     let end = Math.min(start + PIECE_LENGTH, text.length);
     if (end < text.length) {
-      // Looked for in the piece alone: the whole text may have no blank.
+      // Looked for only in the piece: the whole text may have no blank.
       const piece = text.slice(start, end);
       const blank = Math.max(piece.lastIndexOf(" "), piece.lastIndexOf("\n"));
       if (blank > 0) end = start + blank;

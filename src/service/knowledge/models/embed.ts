@@ -54,7 +54,7 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
     });
   }
 
-  /** Halves a batch that is refused as too long; a text alone is cut. */
+  /** Halves a batch that is refused as too long; a single text is cut. */
   async function embedAll(model: string, texts: readonly string[], signal: AbortSignal): Promise<Embedded> {
     try {
       return { vectors: await ask(model, texts, signal), cut: 0 };

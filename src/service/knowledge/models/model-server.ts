@@ -54,7 +54,7 @@ export async function askModelServer<T>(
   }
 }
 
-interface Asked {
+interface Reply {
   readonly answer?: unknown;
   readonly failure?: ModelServerFailed;
   /** Absent: asking again would not help. */
@@ -63,7 +63,7 @@ interface Asked {
 
 const connections = new Agent({ connections: 8, maxResponseSize: MOST_BYTES });
 
-async function askOnce(server: ModelServer, path: string, body: unknown, signal: AbortSignal): Promise<Asked> {
+async function askOnce(server: ModelServer, path: string, body: unknown, signal: AbortSignal): Promise<Reply> {
   try {
     const response = await fetch(`${server.baseUrl.replace(/\/$/, "")}${path}`, {
       method: "POST",

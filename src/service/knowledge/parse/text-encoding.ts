@@ -71,7 +71,7 @@ function isControlled(bytes: Buffer): boolean {
     if (byte === 0) zeros += 1;
     else if ((byte < 32 && (byte < 7 || byte > 13) && byte !== 27) || byte === 127) controls += 1;
   }
-  // Zeros alone are an empty page of a disk, no format.
+  // Nothing but zeros is an empty page of a disk, no format.
   if (zeros === sample.length) return false;
   return controls + zeros > sample.length * 0.05;
 }

@@ -224,7 +224,7 @@ async function rerank(
   }
 }
 
-/** By the reranker's score where there is one, otherwise by cosine; words alone have no scale to cut by. */
+/** By the reranker's score where there is one, otherwise by cosine; scores of words have no scale to cut by. */
 function cut(
   ranked: readonly Ranked[],
   options: Options,

@@ -4,7 +4,7 @@ import { json, storableText } from "../../storage/storable.ts";
 import type { Database } from "../../storage/tables.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { FileRow } from "./file-view.ts";
-import { MOST_TRIES, WORK, type Work } from "./states.ts";
+import { MOST_TRIES, FILE_WORK, type FileWork } from "./states.ts";
 
 // The only writer of `knowledge_file.status`. Every transition is one compare-and-set on state and claim; an owner whose
 // write changes no row stops without an error. Law: one owner or none.
@@ -49,7 +49,7 @@ export async function claimFile(
   claim: {
     readonly kbId: string;
     readonly fileId: string;
-    readonly work: Work;
+    readonly work: FileWork;
     readonly from: readonly Status[];
     readonly owner: ClaimOwner;
     readonly leaseMs: number;
@@ -64,7 +64,7 @@ export async function claimFile(
     .forUpdate()
     .executeTakeFirst();
   if (row === undefined) return { outcome: "skipped", row };
-  const { during, failed, by } = WORK[work];
+  const { during, failed, by } = FILE_WORK[work];
   const isTakenOver =
     row.status === during && row.claim_task === owner.taskId && (row.claim_attempt ?? 0) < owner.attempt;
   if (!isTakenOver) {
@@ -116,7 +116,7 @@ export async function finishParse(
     db,
     { fileId, work: "parse", owner },
     {
-      status: WORK.parse.done,
+      status: FILE_WORK.parse.done,
       markdown_key: parsed.markdownKey,
       markdown_bytes: parsed.markdownBytes,
       lines: parsed.lines,
@@ -162,7 +162,7 @@ export async function finishIndex(
     trx,
     { fileId, work: "index", owner },
     {
-      status: WORK.index.done,
+      status: FILE_WORK.index.done,
       generation: indexed.generation,
       chunk_count: indexed.chunks,
       token_count: indexed.estimatedTokens,
@@ -179,21 +179,21 @@ export async function finishIndex(
 /** `parsing` → `error_parsing`, `indexing` → `error_indexing`. @returns undefined when the claim is no longer its owner's */
 export async function failFile(
   db: Queries | Transaction,
-  claim: { readonly fileId: string; readonly work: Work; readonly owner: ClaimOwner },
+  claim: { readonly fileId: string; readonly work: FileWork; readonly owner: ClaimOwner },
   error: KnowledgeFileError,
 ): Promise<FileRow | undefined> {
-  const { failed, by } = WORK[claim.work];
+  const { failed, by } = FILE_WORK[claim.work];
   return finish(db, claim, failureOf(failed, error, by, claim.owner.taskId));
 }
 
 /** Back to where it came from, as if it had not been claimed: cancel, shutdown. Whether the claim was still its owner's. */
 export async function releaseFile(
   db: Queries,
-  { fileId, work, owner }: { readonly fileId: string; readonly work: Work; readonly owner: ClaimOwner },
+  { fileId, work, owner }: { readonly fileId: string; readonly work: FileWork; readonly owner: ClaimOwner },
 ): Promise<boolean> {
   const { rows } = await sql`
     update knowledge_file set ${backWhereItCameFrom()}, tries = greatest(tries - 1, 0)
-    where id = ${fileId} and status = ${WORK[work].during} and claim_task = ${owner.taskId}::uuid
+    where id = ${fileId} and status = ${FILE_WORK[work].during} and claim_task = ${owner.taskId}::uuid
       and claim_attempt = ${owner.attempt}::int
     returning id`.execute(db);
   return rows.length > 0;
@@ -283,14 +283,14 @@ async function write(trx: Transaction, id: string, change: Change): Promise<File
 
 async function finish(
   db: Queries | Transaction,
-  { fileId, work, owner }: { readonly fileId: string; readonly work: Work; readonly owner: ClaimOwner },
+  { fileId, work, owner }: { readonly fileId: string; readonly work: FileWork; readonly owner: ClaimOwner },
   change: Change,
 ): Promise<FileRow | undefined> {
   return db
     .updateTable("knowledge_file")
     .set({ ...NO_CLAIM, error: null, tries: 0, ...change, updated_at: sql<Date>`now()` })
     .where("id", "=", fileId)
-    .where("status", "=", WORK[work].during)
+    .where("status", "=", FILE_WORK[work].during)
     .where("claim_task", "=", owner.taskId)
     .where("claim_attempt", "=", owner.attempt)
     .returningAll()

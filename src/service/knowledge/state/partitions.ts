@@ -1,12 +1,12 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Transaction } from "../../storage/transaction.ts";
 
-/** The chunks of one knowledge base: a partition of its own, so that its ranking depends on it alone. */
+/** The chunks of one knowledge base: a partition of its own, so that its ranking depends only on it. */
 export function chunkTable(kbNo: number): RawBuilder<unknown> {
   return sql.table(chunkTableName(kbNo));
 }
 
-/** Its name; ours alone, and safe in SQL. */
+/** Its name: made by the service, and safe in SQL. */
 export function chunkTableName(kbNo: number): string {
   return `knowledge_chunk_${assertNumber(kbNo)}`;
 }
@@ -16,7 +16,7 @@ export function vectorTable(kbNo: number): RawBuilder<unknown> {
   return sql.table(vectorTableName(kbNo));
 }
 
-/** Its name; ours alone, and safe in SQL. */
+/** Its name: made by the service, and safe in SQL. */
 export function vectorTableName(kbNo: number): string {
   return `knowledge_vector_${assertNumber(kbNo)}`;
 }

@@ -1,26 +1,26 @@
 import type { KnowledgeFileStatus as Status } from "../../storage/knowledge-tables.ts";
 
 /** The two kinds of work on a file. */
-export type Work = "parse" | "index";
+export type FileWork = "parse" | "index";
 
 /**
- * The states of a file, as data: what each kind of work takes, and where it leads.
+ * The states of a file, as data: the states in which each kind of work may begin, and where it leads.
  *
  * `claims.ts` is the only writer of `knowledge_file.status`. Source: docs/knowledge.md, states.
  */
-export const WORK = {
+export const FILE_WORK = {
   parse: {
     during: "parsing",
     done: "parsed",
     failed: "error_parsing",
     by: "parsed_by",
-    /** Taken by name. */
+    /** States in which a file that is named is claimed. */
     takes: ["uploaded", "error_parsing"],
-    /** Taken besides with `force`. */
+    /** The same with `force`. */
     forced: ["parsed", "indexed", "error_indexing"],
-    /** Taken by state. */
+    /** States in which files are claimed that are chosen by state. */
     pending: ["uploaded"],
-    /** Taken by state besides with `include_failed`. */
+    /** The same with `include_failed`. */
     failedBefore: ["error_parsing"],
   },
   index: {
@@ -33,7 +33,7 @@ export const WORK = {
     pending: ["parsed", "error_indexing"],
     failedBefore: [],
   },
-} as const satisfies Readonly<Record<Work, WorkRow>>;
+} as const satisfies Readonly<Record<FileWork, WorkRow>>;
 
 interface WorkRow {
   readonly during: Status;
@@ -47,11 +47,11 @@ interface WorkRow {
 }
 
 /** The states that a task takes: of files that are named, or by state. */
-export function statesTaken(
-  work: Work,
+export function statesOf(
+  work: FileWork,
   options: { readonly force?: boolean; readonly pending?: boolean; readonly includeFailed?: boolean },
 ): readonly Status[] {
-  const { takes, forced, pending, failedBefore } = WORK[work];
+  const { takes, forced, pending, failedBefore } = FILE_WORK[work];
   if (options.pending === true) return options.includeFailed === true ? [...pending, ...failedBefore] : pending;
   return options.force === true ? [...takes, ...forced] : takes;
 }

@@ -1,6 +1,6 @@
 const ADDRESS = /^kb:\/\/([^/]+)\/([0-9a-f-]{36})\/[^/]+$/;
 
-/** The address of an object, as callers see it: opaque, and good in its knowledge base alone. */
+/** The address of an object, as callers see it: opaque, and good only in its knowledge base. */
 export function addressOf(kbId: string, objectKey: string, filename: string): string {
   return `kb://${kbId}/${objectKey.slice(3)}/${encodeURIComponent(filename)}`;
 }

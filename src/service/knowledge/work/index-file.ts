@@ -37,7 +37,7 @@ class ClaimLost extends Error {
   }
 }
 
-interface Made {
+interface IndexCounts {
   readonly chunks: number;
   readonly cutTexts: number;
 }
@@ -67,7 +67,7 @@ export async function indexFile(
   } catch (error) {
     if (error instanceof ClaimLost) return undefined;
     signal.throwIfAborted();
-    const failure = describe(error);
+    const failure = describeFailure(error);
     if (failure === undefined) throw error;
     const failed = await work.transaction((trx) => failFile(trx, { fileId: row.id, work: "index", owner }, failure));
     if (failed !== undefined) await cleanFile(worker.storage, base.no, row.id);
@@ -92,7 +92,7 @@ async function writeChunks(
   work: ClaimedWork,
   base: BaseRow,
   settings: ChunkSettings,
-): Promise<Made> {
+): Promise<IndexCounts> {
   const { row, signal } = work;
   if (row.markdown_key === null) throw new Error(`file ${row.id} has no Markdown`);
   const markdown = await worker.objects.get(row.markdown_key);
@@ -203,7 +203,7 @@ async function embed(
   return embedded;
 }
 
-async function finish({ row, owner, transaction }: ClaimedWork, base: BaseRow, made: Made): Promise<FileRow> {
+async function finish({ row, owner, transaction }: ClaimedWork, base: BaseRow, made: IndexCounts): Promise<FileRow> {
   return transaction(async (trx) => {
     const generation = row.generation + 1;
     if (!(await holdClaim(trx, row.id, owner))) throw new ClaimLost();
@@ -236,7 +236,7 @@ async function finish({ row, owner, transaction }: ClaimedWork, base: BaseRow, m
 }
 
 /** What a fault means for the file; undefined when it does not come from the file: another attempt may succeed. */
-function describe(error: unknown): KnowledgeFileError | undefined {
+function describeFailure(error: unknown): KnowledgeFileError | undefined {
   if (error instanceof IndexFailed) return error.error;
   if (error instanceof ParseFailed) return { code: error.code, message: error.message, retryable: error.isRetryable };
   if (error instanceof ModelServerFailed) return { code: "embedding_failed", message: error.message, retryable: true };

@@ -41,7 +41,7 @@ export async function parseFile(
     }
   } catch (error) {
     signal.throwIfAborted();
-    const failure = describe(error);
+    const failure = describeFailure(error);
     if (failure === undefined) throw error;
     return work.transaction((trx) => failFile(trx, { fileId: row.id, work: "parse", owner }, failure));
   }
@@ -103,7 +103,7 @@ async function keep(
 }
 
 /** What a fault means for the file; undefined when it does not come from the file: another attempt may succeed. */
-function describe(error: unknown) {
+function describeFailure(error: unknown) {
   if (error instanceof ParseFailed) return { code: error.code, message: error.message, retryable: error.isRetryable };
   if (error instanceof ObjectMissing)
     return { code: "object_missing", message: "the original is not in the object store", retryable: false };

@@ -7,7 +7,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { startTask } from "../../tasks/start-task.ts";
 import { holdBase, type BaseRow } from "../state/access.ts";
-import { statesTaken, type Work } from "../state/states.ts";
+import { statesOf, type FileWork } from "../state/states.ts";
 import { KINDS } from "../state/task-kinds.ts";
 
 /** Starts the tasks that parse and index. */
@@ -77,7 +77,7 @@ export function createWorkQueue(storage: Storage, maxIds: number) {
   async function queuePending(
     base: BaseRow,
     caller: Caller,
-    work: Work,
+    work: FileWork,
     {
       include_failed: includeFailed = false,
       ...params
@@ -85,7 +85,7 @@ export function createWorkQueue(storage: Storage, maxIds: number) {
   ): Promise<PendingQueued> {
     return storage.transaction(async (trx) => {
       await holdBase(trx, base.id);
-      const states = statesTaken(work, { pending: true, includeFailed });
+      const states = statesOf(work, { pending: true, includeFailed });
       const count = await countPending(trx, base, states);
       if (count === 0)
         return { message: "nothing to do", status: "success" as const, task_id: null, queued_count: 0, joined: false };
@@ -113,7 +113,7 @@ export function createWorkQueue(storage: Storage, maxIds: number) {
     /** @throws {ApiProblem} too_many_file_ids, file_not_found, file_busy, file_state_conflict */
     parse(base: BaseRow, caller: Caller, ids: readonly string[], params: ParseParams): Promise<Queued> {
       return storage.transaction(async (trx) => {
-        const states = statesTaken("parse", { force: params.force === true });
+        const states = statesOf("parse", { force: params.force === true });
         const fileIds = await checkFiles(trx, base, ids, states);
         const { task } = await startTask(storage, trx, {
           kind: KINDS.parse,
@@ -128,7 +128,7 @@ export function createWorkQueue(storage: Storage, maxIds: number) {
     /** @throws {ApiProblem} too_many_file_ids, file_not_found, file_busy, file_state_conflict */
     index(base: BaseRow, caller: Caller, ids: readonly string[], params: IndexParams): Promise<Queued> {
       return storage.transaction(async (trx) => {
-        const fileIds = await checkFiles(trx, base, ids, statesTaken("index", {}));
+        const fileIds = await checkFiles(trx, base, ids, statesOf("index", {}));
         const { task } = await startTask(storage, trx, {
           kind: KINDS.index,
           userId: caller.userId,

@@ -6,7 +6,7 @@ import { findBase, type BaseRow } from "../state/access.ts";
 import { deleteBase, deleteChunksOf } from "./delete-base.ts";
 import { indexFile } from "./index-file.ts";
 import { parseFile } from "./parse-file.ts";
-import { statesTaken, WORK, type Work } from "../state/states.ts";
+import { statesOf, FILE_WORK, type FileWork } from "../state/states.ts";
 import { KINDS, type IndexPayload, type ParsePayload } from "../state/task-kinds.ts";
 import { Checkpoint, visitFiles, VisitResult, type Stage, type Visit } from "./visit-files.ts";
 import { makeVectorIndex, queueVectorIndex } from "./vector-index.ts";
@@ -47,8 +47,8 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
         total: fileIds.length,
         fileIds: () => each(fileIds),
         stages: [
-          parseStage({}, statesTaken("parse", {})),
-          ...(params.auto_index === true ? [indexStage(base, params.chunking, statesTaken("index", {}))] : []),
+          parseStage({}, statesOf("parse", {})),
+          ...(params.auto_index === true ? [indexStage(base, params.chunking, statesOf("index", {}))] : []),
         ],
       });
       await queueVectorIndex(worker, kbId);
@@ -62,7 +62,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
     async run(context) {
       const { payload } = context;
       const isPending = payload.pending === true;
-      const states = statesTaken("parse", {
+      const states = statesOf("parse", {
         pending: isPending,
         includeFailed: payload.include_failed === true,
         force: payload.params.force === true,
@@ -82,8 +82,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
     ...common,
     async run(context) {
       const { payload } = context;
-      const states =
-        payload.all === true ? INDEXED_BEFORE : statesTaken("index", { pending: payload.pending === true });
+      const states = payload.all === true ? INDEXED_BEFORE : statesOf("index", { pending: payload.pending === true });
       const base = await baseOfTask(storage.db, payload.kb_id);
       const files = await selectFiles(storage.db, context.taskId, "index", states, payload);
       const result = await visitFiles(worker, context, {
@@ -131,13 +130,13 @@ async function baseOfTask(db: Queries, kbId: string): Promise<BaseRow> {
 async function selectFiles(
   db: Queries,
   taskId: string,
-  work: Work,
+  work: FileWork,
   states: Stage["from"],
   payload: { kb_id: string; file_ids?: readonly string[] | undefined },
 ): Promise<Pick<Visit, "total" | "fileIds">> {
   const { kb_id: kbId, file_ids: named } = payload;
   if (named !== undefined) return { total: named.length, fileIds: () => each(named) };
-  const { by, during } = WORK[work];
+  const { by, during } = FILE_WORK[work];
   const query = db
     .selectFrom("knowledge_file")
     .where("kb_id", "=", kbId)

@@ -7,7 +7,7 @@ import type { FileRow } from "../state/file-view.ts";
 import type { PageProgress } from "../parse/parser.ts";
 import type { ClaimedWork } from "./parse-file.ts";
 import { claimFile, releaseFile, renewLease, type ClaimOwner } from "../state/claims.ts";
-import { WORK, type Work } from "../state/states.ts";
+import { FILE_WORK, type FileWork } from "../state/states.ts";
 import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
@@ -39,7 +39,7 @@ export type VisitResult = z.infer<typeof VisitResult>;
 
 /** One kind of work, for each file in its turn. */
 export interface Stage {
-  readonly work: Work;
+  readonly work: FileWork;
   /** The states that are taken. */
   readonly from: readonly KnowledgeFileStatus[];
   /** @returns the file as it is now; undefined when the claim was lost */
@@ -71,7 +71,7 @@ export async function visitFiles(worker: KnowledgeWorker, context: Context, visi
   const owner: ClaimOwner = { taskId: context.taskId, attempt: context.attempt };
   const failing = new AbortController();
   const signal = AbortSignal.any([context.signal, failing.signal]);
-  const held = new Map<string, Work>();
+  const held = new Map<string, FileWork>();
   const result: VisitResult = {
     total: visit.total,
     parsed: 0,
@@ -195,8 +195,8 @@ async function readFinished(
     .where((where) => where.or([where("parsed_by", "=", taskId), where("indexed_by", "=", taskId)]))
     .execute();
   const isFinished = (row: (typeof rows)[number]): boolean => {
-    const next = stages.find(({ work }) => row[WORK[work].by] !== taskId || row.error !== null);
-    return next === undefined || row[WORK[next.work].by] === taskId;
+    const next = stages.find(({ work }) => row[FILE_WORK[work].by] !== taskId || row.error !== null);
+    return next === undefined || row[FILE_WORK[next.work].by] === taskId;
   };
   return new Map(rows.filter(isFinished).map((row) => [row.id, row]));
 }
@@ -251,7 +251,7 @@ function createNotes(context: Context, total: number, result: VisitResult) {
     clearTimeout(later);
     later = undefined;
     notedAt = performance.now();
-    // Files may come while it works; the end alone is 100.
+    // Files may come while it works; only the end is 100.
     const percent = Math.min(99, (100 * visited) / Math.max(1, total));
     writing = context
       .progress(percent, message, { visited, failed: result.failed, claims })
@@ -264,16 +264,16 @@ function createNotes(context: Context, total: number, result: VisitResult) {
     note().catch(() => undefined);
   }
 
-  const at = (work: Work, filename: string): string =>
+  const at = (work: FileWork, filename: string): string =>
     `${work === "parse" ? "parsing" : "indexing"} ${visited + 1} of ${Math.max(total, visited + 1)}: ${filename}`;
 
   return {
-    async claimed(work: Work, filename: string): Promise<void> {
+    async claimed(work: FileWork, filename: string): Promise<void> {
       claims += 1;
       message = at(work, filename);
       await note();
     },
-    page(work: Work, filename: string, { page, pages }: PageProgress): void {
+    page(work: FileWork, filename: string, { page, pages }: PageProgress): void {
       const of = pages === null ? "" : ` of ${pages}`;
       message = `${at(work, filename)}, page ${page}${of}`;
       noteBeside();

@@ -8,7 +8,7 @@ import { findThread, lockThread } from "../../threads/threads.ts";
 import { dispatchHead, freezeManifest } from "../state/dispatch.ts";
 import { makeSteer } from "../state/requests.ts";
 import { findBlocking, lockRequest, notifyControl, notifyRequests, type RequestRow } from "../state/rows.ts";
-import { assertSteerable } from "../submit/take-ordinary.ts";
+import { assertSteerable } from "../submit/decide-ordinary.ts";
 
 /** Makes a waiting request the steer of the run that blocks its thread. Safe to repeat. @throws {ApiProblem} */
 export async function promoteToSteer(storage: Storage, request: RequestRow): Promise<void> {

@@ -3,7 +3,7 @@ import { RunEvent } from "../../protocol/events.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** Which run's events, with what every event carries. */
+/** The run whose events are read, with what every event carries. */
 export interface EventSource {
   readonly runId: string;
   readonly threadId: string;

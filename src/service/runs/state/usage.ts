@@ -50,14 +50,14 @@ export async function accountLate(
   await add(trx, { userId, keyId, runs: 0, failed: 0 }, usage);
 }
 
-interface Added {
+interface UsageEntry {
   readonly userId: number;
   readonly keyId: number | null;
   readonly runs: number;
   readonly failed: number;
 }
 
-async function add(trx: Transaction, { userId, keyId, runs, failed }: Added, usage?: StoredUsage): Promise<void> {
+async function add(trx: Transaction, { userId, keyId, runs, failed }: UsageEntry, usage?: StoredUsage): Promise<void> {
   await sql`
     insert into usage_day as known (user_id, api_key_id, day, runs, failed_runs, input_tokens, cached_input_tokens, output_tokens,
       reasoning_tokens, cost_usd)

@@ -6,10 +6,10 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import { dispatch } from "../state/dispatch.ts";
-import type { Intent, Taken } from "./intent.ts";
+import type { Intent, AcceptedRequest } from "./intent.ts";
 import { addRequest } from "../state/requests.ts";
 import type { RequestRow } from "../state/rows.ts";
-import type { Standing } from "./standing.ts";
+import type { SubmissionFacts } from "./submission-facts.ts";
 
 /** What is decided about a request, while its thread is held. */
 export interface Decision {
@@ -21,11 +21,11 @@ export interface Decision {
   readonly thread: ThreadRow;
   /** What the caller may use. */
   readonly agent: AgentRow;
-  readonly standing: Standing;
+  readonly facts: SubmissionFacts;
   readonly maxQueued: number;
 }
 
-export type Decided = Pick<Taken, "request" | "run" | "position">;
+export type DecisionResult = Pick<AcceptedRequest, "request" | "run" | "position">;
 
 export interface NewRequest {
   readonly kind: "chat" | "resume";
@@ -61,7 +61,10 @@ export async function insert({ trx, caller, intent, hash, thread }: Decision, ma
 }
 
 /** Dispatches a request that was just written. */
-export async function complete({ storage, trx, agent, intent }: Decision, request: RequestRow): Promise<Decided> {
+export async function complete(
+  { storage, trx, agent, intent }: Decision,
+  request: RequestRow,
+): Promise<DecisionResult> {
   const run = await dispatch(storage, trx, request, { agent, input: intent.input, options: intent.options });
   // What the dispatch has made of its row: every now() of a transaction is one.
   const at = run.created_at;

@@ -8,10 +8,10 @@ import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
 import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../../threads/threads.ts";
 import { holdCaller } from "./quota.ts";
-import { readStanding } from "./standing.ts";
-import { takeOrdinary } from "./take-ordinary.ts";
-import { takeResume } from "./take-resume.ts";
-import type { Intent, Taken } from "./intent.ts";
+import { readFacts } from "./submission-facts.ts";
+import { decideOrdinary } from "./decide-ordinary.ts";
+import { decideResume } from "./decide-resume.ts";
+import type { Intent, AcceptedRequest } from "./intent.ts";
 
 export interface IntakeOptions {
   readonly storage: Storage;
@@ -19,31 +19,35 @@ export interface IntakeOptions {
 }
 
 /**
- * Takes a request in: dispatched, queued or rejected, decided under the lock of its thread. Law: the queue is strict.
+ * Accepts a request: it is dispatched, queued or rejected, decided under the lock of its thread. Law: the queue is strict.
  * The same request is the same however often it comes; another under its id is refused.
  *
  * @throws {ApiProblem}
  */
-export async function submit({ storage, maxQueued }: IntakeOptions, caller: Caller, intent: Intent): Promise<Taken> {
+export async function submit(
+  { storage, maxQueued }: IntakeOptions,
+  caller: Caller,
+  intent: Intent,
+): Promise<AcceptedRequest> {
   const hash = intentHash(intent);
   try {
     return await storage.transaction(async (trx) => {
       // Held before anything is looked at: the same request at the same moment may be first while this one waits.
       const held = await holdCaller(trx, caller, intent.makesThread ? undefined : intent.threadId);
-      const before = await readStanding(trx, caller, intent, held.thread?.pk);
+      const before = await readFacts(trx, caller, intent, held.thread?.pk);
       if (before.isKnown) return readRepeat(trx, caller, intent, hash);
       const agent = assertVisible(caller, before.agent, intent.agentSlug);
       if (!agent.is_enabled)
         throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
       modelOf(agent, intent.options.model_spec);
       const thread = held.thread ?? (await makeThread(trx, caller.userId, intent, agent.id));
-      const standing = held.thread === undefined ? await readStanding(trx, caller, intent, thread.pk) : before;
-      if (standing.isKnown) return readRepeat(trx, caller, intent, hash);
+      const facts = held.thread === undefined ? await readFacts(trx, caller, intent, thread.pk) : before;
+      if (facts.isKnown) return readRepeat(trx, caller, intent, hash);
       if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
       if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
       await held.assertWithin();
-      const decide = intent.input.resume === undefined ? takeOrdinary : takeResume;
-      const decided = await decide({ storage, trx, caller, intent, hash, thread, agent, standing, maxQueued });
+      const decide = intent.input.resume === undefined ? decideOrdinary : decideResume;
+      const decided = await decide({ storage, trx, caller, intent, hash, thread, agent, facts, maxQueued });
       return { ...decided, thread };
     });
   } catch (error) {
@@ -59,8 +63,8 @@ async function makeThread(trx: Transaction, userId: number, intent: Intent, agen
   return lockThread(trx, (await findThread(trx, userId, intent.threadId)).pk);
 }
 
-/** A request that was taken before. @throws {ApiProblem} request_id_conflict */
-async function readRepeat(trx: Transaction, caller: Caller, intent: Intent, hash: Buffer): Promise<Taken> {
+/** A request that was accepted before. @throws {ApiProblem} request_id_conflict */
+async function readRepeat(trx: Transaction, caller: Caller, intent: Intent, hash: Buffer): Promise<AcceptedRequest> {
   const request = await trx
     .selectFrom("run_request")
     .selectAll()

@@ -2,7 +2,7 @@ import type { QueuePolicy } from "../../protocol/runs.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import type { RequestInput, RequestOptions, RequestRow, RunRow } from "../state/rows.ts";
 
-/** What is asked to be run. */
+/** The content of a submission. */
 export interface Intent {
   readonly source: "chat" | "agent_call" | "evaluation";
   readonly requestId: string;
@@ -16,8 +16,8 @@ export interface Intent {
   readonly traceparent?: string | undefined;
 }
 
-/** A request as it is now, with its run once there is one. */
-export interface Taken {
+/** A request that was accepted, now or before, with its run once there is one. */
+export interface AcceptedRequest {
   readonly request: RequestRow;
   readonly run: RunRow | undefined;
   readonly thread: ThreadRow;

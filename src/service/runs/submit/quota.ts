@@ -7,9 +7,9 @@ import type { Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import { OPEN_RUNS } from "../../storage/open-runs.ts";
 
-/** A caller's user, held, and the thread that is asked for. */
+/** A caller's user and the thread that is named, both locked. */
 export interface HeldCaller {
-  /** Held too; undefined where there is none of this id. */
+  /** Undefined where there is none of this id. */
   readonly thread: ThreadRow | undefined;
   /**
    * Holds the quotas, where there are any, so that many requests at once do not exceed them. To be called when the thread is
@@ -28,8 +28,8 @@ interface HeldColumns {
 }
 
 /**
- * Holds a user, so that who disables or deletes it waits and cancels what is taken here, and then the thread, in one statement; with the soft
- * limits of the user and of the key that is used.
+ * Locks a user and then the thread, in one statement, and reads the quotas of the user and of the key. Who disables or deletes
+ * the user waits for this transaction, and then cancels what it has accepted.
  *
  * @param threadId - undefined: none yet
  * @throws {ApiProblem} unauthorized where the user is disabled or deleted

@@ -14,7 +14,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { explainRefusal, retryUntilDone, type RetryOptions } from "./retry.ts";
 import { readContent, type RunRow } from "../state/rows.ts";
 import { traceFields } from "../state/trace-id.ts";
-import { workOf } from "./turn-body.ts";
+import { assignmentOf } from "./turn-body.ts";
 
 /** Lost attempts in a row that did nothing; the next one is not made. */
 const MOST_STALLED = 3;
@@ -54,7 +54,7 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
   }
 }
 
-interface Attempted {
+interface OwnedRun {
   readonly run: RunRow;
   readonly owner: Ownership;
 }
@@ -62,7 +62,7 @@ interface Attempted {
 /** What an attempt's fault means: the run's failure, nothing, or the next attempt's turn. */
 async function settle(
   { finishing, storage, logger }: Pick<AttemptOptions, "finishing" | "storage" | "logger">,
-  { run, owner, signal }: Attempted & { readonly signal: AbortSignal },
+  { run, owner, signal }: OwnedRun & { readonly signal: AbortSignal },
   fault: unknown,
 ): Promise<void> {
   if (fault instanceof OwnershipLost) return;
@@ -90,7 +90,7 @@ async function settle(
 
 async function execute(context: AttemptContext): Promise<Outcome> {
   const { run, retry } = context;
-  const work = workOf(context.source);
+  const work = assignmentOf(context.source);
   if (work.kind === "nothing") return { status: "completed", reason: "rejected_plan", output: "" };
   if (context.isCancelRequested() && run.turn_request_id === null) throw new CancelledBeforeTurn();
   const unwatch = context.controls.watch(run.id, { onCancel: context.noteCancel, onSteer: () => undefined });
@@ -132,7 +132,7 @@ async function lastPlan(storage: Storage, runId: string): Promise<readonly unkno
 
 function createContext(
   options: AttemptOptions,
-  { run, owner, context: { request, thread, manifest, lastTurnId } }: Attempted & Pick<Claim, "context">,
+  { run, owner, context: { request, thread, manifest, lastTurnId } }: OwnedRun & Pick<Claim, "context">,
   signal: AbortSignal,
 ): AttemptContext {
   const { storage } = options;

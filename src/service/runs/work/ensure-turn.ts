@@ -7,7 +7,7 @@ import { append } from "../state/append.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { CancelledBeforeTurn, OwnershipLost } from "../state/failures.ts";
 import { retryUntilDone } from "./retry.ts";
-import { turnBody, type TurnSource, type Work } from "./turn-body.ts";
+import { turnBody, type TurnSource, type Assignment } from "./turn-body.ts";
 
 /** The turn of a run. */
 export interface EnsuredTurn {
@@ -25,7 +25,7 @@ export interface EnsuredTurn {
 export async function ensureTurn(
   context: AttemptContext,
   sandbox: Sandbox,
-  work: Extract<Work, { kind: "turn" }>,
+  work: Extract<Assignment, { kind: "turn" }>,
 ): Promise<EnsuredTurn> {
   const { run, source, retry } = context;
   const { client } = sandbox;
@@ -87,7 +87,7 @@ async function admit(
     toolServers,
   }: Pick<AttemptContext, "source" | "retry" | "traceparent" | "isCancelRequested" | "toolServers">,
   client: TurndClient,
-  work: Extract<Work, { kind: "turn" }>,
+  work: Extract<Assignment, { kind: "turn" }>,
 ): Promise<string> {
   const body = turnBody(source, work, await toolServers(source));
   let isUncertain = false;

@@ -7,7 +7,7 @@ import { noteMoved } from "../state/claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
 import { listAssigned, readContent, readManifest, type RequestRow } from "../state/rows.ts";
 import { assignSteer } from "../state/steer.ts";
-import { turnBody, workOf } from "./turn-body.ts";
+import { turnBody, assignmentOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;
 /** An attempt that held its turn's stream for so long did its work, even where the turn had no events. */
@@ -100,7 +100,7 @@ async function hand(
     ...readContent(request),
     manifest: await readManifest(storage.db, request.manifest_digest),
   };
-  const work = workOf(turn);
+  const work = assignmentOf(turn);
   if (work.kind === "nothing") return;
   const body = turnBody(turn, work, await toolServers(turn));
   await repeat(signal, () => client.submit(body, { traceparent: request.traceparent ?? undefined, signal }));

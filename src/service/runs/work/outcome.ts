@@ -1,7 +1,7 @@
 import type { Tolerant, TurnEndedData } from "../../../turnd/protocol/index.ts";
 import { fromTurnd, runError } from "../state/failures.ts";
 import type { Outcome } from "../state/finish.ts";
-import type { Work } from "./turn-body.ts";
+import type { Assignment } from "./turn-body.ts";
 import { usageOfTurn } from "../state/usage.ts";
 
 /**
@@ -11,7 +11,7 @@ import { usageOfTurn } from "../state/usage.ts";
  */
 export function outcomeOf(
   ended: Tolerant<TurnEndedData>,
-  work: Extract<Work, { kind: "turn" }>,
+  work: Extract<Assignment, { kind: "turn" }>,
   planEntries: readonly unknown[] | undefined,
 ): Outcome {
   const output = ended.output ?? "";

@@ -33,10 +33,10 @@ export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
   return translatePayloads(event, attempt).map(([type, payload]) => ({ event: type, payload, native }));
 }
 
-type Known = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
-type Translated = readonly [NewRunEvent["event"], Payload];
+type KnownEvent = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
+type TranslatedEvent = readonly [NewRunEvent["event"], Payload];
 
-function translatePayloads(event: Known, attempt: number): Translated[] {
+function translatePayloads(event: KnownEvent, attempt: number): TranslatedEvent[] {
   switch (event.type) {
     case "turn.started": {
       const { cli, model } = event.data;
@@ -95,10 +95,10 @@ function translatePayloads(event: Known, attempt: number): Translated[] {
   }
 }
 
-function custom(name: string, fields: Payload): Translated {
+function custom(name: string, fields: Payload): TranslatedEvent {
   return ["custom", { name, ...fields }];
 }
 
-function item(fields: Payload): Translated {
+function item(fields: Payload): TranslatedEvent {
   return ["messages", { items: [fields] }];
 }

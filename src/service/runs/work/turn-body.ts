@@ -20,8 +20,8 @@ export interface TurnSource {
   readonly manifest: Manifest;
 }
 
-/** What a run is to do. */
-export type Work =
+/** What a run does. */
+export type Assignment =
   | {
       readonly kind: "turn";
       readonly text: string;
@@ -35,7 +35,7 @@ const IMAGE_ALONE = "See the attached image.";
 const APPROVED = "The plan is approved. Carry it out.";
 
 /** Decides what a run does from its request and its agent. */
-export function workOf({ input, manifest }: Pick<TurnSource, "input" | "manifest">): Work {
+export function assignmentOf({ input, manifest }: Pick<TurnSource, "input" | "manifest">): Assignment {
   const asks = manifest.mode === "plan_then_execute" && manifest.tool_approval_mode === "default";
   const text = input.query !== "" ? input.query : input.images.length > 0 ? IMAGE_ALONE : "";
   if (input.resume === undefined) {
@@ -60,7 +60,7 @@ export type ToolServers = (turn: Pick<TurnSource, "runId" | "manifest">) => Prom
 /** The body of `POST /v1/turns`. */
 export function turnBody(
   source: TurnSource,
-  work: Extract<Work, { kind: "turn" }>,
+  work: Extract<Assignment, { kind: "turn" }>,
   servers: McpServers,
 ): TurnRequestBody {
   const { manifest, options, input } = source;

@@ -6,7 +6,7 @@ import {
   GRACE_SECONDS,
   TOKEN_FILE,
   TURND_PORT,
-  type Found,
+  type EngineItem,
   type InstanceName,
   type SandboxEngine,
   ownLabels,
@@ -80,7 +80,7 @@ export async function openDockerEngine(options: DockerOptions): Promise<SandboxE
     }
   }
 
-  async function list(): Promise<Found[]> {
+  async function list(): Promise<EngineItem[]> {
     const containers = await containersOf({ "svc.instance": instanceId });
     const { Volumes } = await docker.listVolumes(byLabels({ "svc.instance": instanceId }));
     return [

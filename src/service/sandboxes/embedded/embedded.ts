@@ -19,7 +19,7 @@ export interface EmbeddedOptions {
   readonly dataDirectory: string;
   /** Starts turnd: program and arguments. */
   readonly command: readonly string[];
-  /** The service's own environment; what is the service's alone is left out. */
+  /** The service's own environment; what is only the service's is left out. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sandboxSecret: string;
   readonly startMs: number;

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CoreV1Api, V1Pod } from "@kubernetes/client-node";
-import { GRACE_SECONDS, TURND_PORT, type Found, type InstanceName, type SandboxEngine } from "../sandbox-engine.ts";
+import {
+  GRACE_SECONDS,
+  TURND_PORT,
+  type EngineItem,
+  type InstanceName,
+  type SandboxEngine,
+} from "../sandbox-engine.ts";
 import { claimName, claimOf, podName, podOf, secretsOf, type PodSettings } from "./manifests.ts";
 
 export interface KubernetesOptions extends PodSettings {
@@ -47,11 +53,11 @@ export async function openKubernetesEngine(options: KubernetesOptions): Promise<
       const pod = await read(name);
       const address = pod === undefined ? undefined : addressOf(pod);
       if (address !== undefined) return address;
-      if (pod === undefined || hasEnded(pod)) throw new Error(`the pod ended at its start: ${describe(pod)}`);
+      if (pod === undefined || hasEnded(pod)) throw new Error(`the pod ended at its start: ${describePod(pod)}`);
       try {
         await delay(POLL_MS, undefined, { signal });
       } catch (error) {
-        throw new Error(`the pod has not started: ${describe(pod)}`, { cause: error });
+        throw new Error(`the pod has not started: ${describePod(pod)}`, { cause: error });
       }
     }
   }
@@ -73,7 +79,7 @@ export async function openKubernetesEngine(options: KubernetesOptions): Promise<
     }
   }
 
-  async function list(): Promise<Found[]> {
+  async function list(): Promise<EngineItem[]> {
     const pods = await podsOf(ours);
     const claims = await api.listNamespacedPersistentVolumeClaim({ namespace, labelSelector: ours });
     return [
@@ -139,7 +145,7 @@ function hasEnded({ metadata, status }: V1Pod): boolean {
 }
 
 /** Why it is where it is, in the kubelet's words: no image, no seccomp profile, no node with room. */
-function describe(pod: V1Pod | undefined): string {
+function describePod(pod: V1Pod | undefined): string {
   if (pod?.status === undefined) return "it is gone";
   const { phase = "unknown", conditions = [], containerStatuses = [] } = pod.status;
   const reasons = [

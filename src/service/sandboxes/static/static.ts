@@ -45,7 +45,7 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     sweep: async () => undefined,
     async removeThread(scope, signal) {
       const { address } = (await findPinned(storage, scope)) ?? { address: pick(urls, scope.sessionId) };
-      // A turnd that was taken off the list is the operator's alone, with all that is in it.
+      // A turnd that is no longer in the list is the operator's, with all that is in it.
       if (address === null || !urls.includes(address)) return;
       await deleteSession(clientOf(address), scope.sessionId, signal);
     },

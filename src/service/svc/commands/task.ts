@@ -8,7 +8,7 @@ import { waitForTask } from "../wait-for-task.ts";
 /** Shows a task. */
 export async function showTask({ client, terminal }: Context, id: string): Promise<void> {
   const answer = await (await client()).call({ method: "GET", path: `/api/tasks/${encodeURIComponent(id)}` });
-  terminal.text(describe(readAnswer(Task, answer).task));
+  terminal.text(describeTask(readAnswer(Task, answer).task));
   terminal.json(answer);
 }
 
@@ -21,11 +21,11 @@ export async function waitTask(context: Context, id: string): Promise<ExitCode> 
 export async function cancelTask({ client, terminal }: Context, id: string): Promise<void> {
   const path = `/api/tasks/${encodeURIComponent(id)}/cancel`;
   const answer = await (await client()).call({ method: "POST", path, isRepeatable: true });
-  terminal.text(describe(readAnswer(Task, answer).task));
+  terminal.text(describeTask(readAnswer(Task, answer).task));
   terminal.json(answer);
 }
 
-function describe(task: ReturnType<typeof Task.parse>["task"]): string {
+function describeTask(task: ReturnType<typeof Task.parse>["task"]): string {
   const rows = [
     ["task", task.id],
     ["name", task.name],

@@ -11,7 +11,7 @@ export interface UploadLock {
  *
  * @param name - of this upload; letters and digits, up to 64
  *
- * Linux alone: elsewhere there is no socket without a file that a kill leaves behind, and no lock.
+ * Only on Linux: elsewhere there is no socket without a file that a kill leaves behind, and no lock.
  *
  * @throws {SvcError} upload_running
  * @see unix(7), abstract sockets

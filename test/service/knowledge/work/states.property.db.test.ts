@@ -11,7 +11,7 @@ import {
   sweepClaims,
   type Claimed,
 } from "../../../../src/service/knowledge/state/claims.ts";
-import type { Work } from "../../../../src/service/knowledge/state/states.ts";
+import type { FileWork } from "../../../../src/service/knowledge/state/states.ts";
 import type { KnowledgeFileStatus as Status } from "../../../../src/service/storage/knowledge-tables.ts";
 import { json } from "../../../../src/service/storage/storable.ts";
 import type { Storage } from "../../../../src/service/storage/storage.ts";
@@ -45,12 +45,12 @@ interface Model {
 
 type Step =
   | { type: "claim"; way: string; task: number; attempt: number }
-  | { type: "finish" | "fail" | "release"; work: Work; task: number; attempt: number }
+  | { type: "finish" | "fail" | "release"; work: FileWork; task: number; attempt: number }
   | { type: "sweep"; hasLeaseEnded: boolean; liveAttempts: (number | undefined)[] };
 
 const task = fc.nat({ max: 1 });
 const attempt = fc.integer({ min: 1, max: 3 });
-const work = fc.constantFrom<Work>("parse", "index");
+const work = fc.constantFrom<FileWork>("parse", "index");
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
@@ -159,7 +159,7 @@ async function take(model: Model, tasks: readonly string[], step: Step): Promise
     const { owner } = model;
     if (owner === undefined || !step.hasLeaseEnded) return "none";
     if (step.liveAttempts[tasks.indexOf(owner.taskId)] === owner.attempt) return "none";
-    const during: Work = model.status === "parsing" ? "parse" : "index";
+    const during: FileWork = model.status === "parsing" ? "parse" : "index";
     if (model.tries >= 5) {
       model.by[during] = owner.taskId;
       settle(model, FAILED[during]);
@@ -171,7 +171,7 @@ async function take(model: Model, tasks: readonly string[], step: Step): Promise
   }
   const owner: Owner = { taskId: tasks[step.task] ?? "", attempt: step.attempt };
   if (step.type === "claim") {
-    const wanted: Work = step.way === "index" ? "index" : "parse";
+    const wanted: FileWork = step.way === "index" ? "index" : "parse";
     const isMine = model.owner?.taskId === owner.taskId && model.owner.attempt < owner.attempt;
     const isTakenOver = model.status === DURING[wanted] && isMine;
     if (!isTakenOver) {
@@ -255,7 +255,7 @@ async function perform(storage: Storage, fileId: string, tasks: readonly string[
   }
 }
 
-async function finish(storage: Storage, fileId: string, kind: Work, owner: Owner): Promise<unknown> {
+async function finish(storage: Storage, fileId: string, kind: FileWork, owner: Owner): Promise<unknown> {
   if (kind === "parse") {
     return finishParse(storage.db, fileId, owner, {
       markdownKey: "bb/x",

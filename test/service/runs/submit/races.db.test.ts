@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ApiProblem } from "../../../../src/service/protocol/problems.ts";
 import { OwnershipLost } from "../../../../src/service/runs/state/failures.ts";
 import { cancelAllOf } from "../../../../src/service/runs/state/cancel.ts";
-import type { Taken } from "../../../../src/service/runs/submit/intent.ts";
+import type { AcceptedRequest } from "../../../../src/service/runs/submit/intent.ts";
 import { testAuth } from "../../harness/auth.ts";
 import { openRunDesk, outcomeOf, type RunDesk } from "../../harness/run-desk.ts";
 import { ENGINES, shareStorage } from "../../harness/storage.ts";
@@ -15,7 +15,9 @@ function tally(given: readonly string[]): Record<string, number> {
 }
 
 /** What each call answered: its request's status, or the code it was refused with. */
-async function answers(works: readonly Promise<Taken | { status: string }>[]): Promise<Record<string, number>> {
+async function answers(
+  works: readonly Promise<AcceptedRequest | { status: string }>[],
+): Promise<Record<string, number>> {
   return tally(
     await Promise.all(
       works.map((work) =>

@@ -2,16 +2,16 @@ import { sql } from "kysely";
 import { keepManifest } from "../../agents/manifest.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { Transaction } from "../../storage/transaction.ts";
-import { complete, insert, type Decided, type Decision } from "./decision.ts";
+import { complete, insert, type DecisionResult, type Decision } from "./decision.ts";
 import { manifestOf } from "../state/dispatch.ts";
 import type { Intent } from "./intent.ts";
 import { notifyRequests } from "../state/rows.ts";
-import type { Blocking } from "./standing.ts";
+import type { Blocking } from "./submission-facts.ts";
 
 /** Dispatches a request where its thread is idle; else queues it, rejects it, or makes it a steer. @throws {ApiProblem} */
-export async function takeOrdinary(decision: Decision): Promise<Decided> {
+export async function decideOrdinary(decision: Decision): Promise<DecisionResult> {
   const { intent } = decision;
-  const { blocking, waiting, hasSteer } = decision.standing;
+  const { blocking, waiting, hasSteer } = decision.facts;
   if (blocking?.status === "interrupted") {
     throw new ApiProblem("run_interrupted", "the thread waits for an answer: resume its run, or cancel it", {
       blocking_run_id: blocking.id,
@@ -27,12 +27,16 @@ export async function takeOrdinary(decision: Decision): Promise<Decided> {
   if (waiting >= decision.maxQueued) {
     throw new ApiProblem("queue_full", `${waiting} requests wait in this thread already`);
   }
-  if (intent.queuePolicy === "steer") return takeSteer(decision, blocking, hasSteer);
+  if (intent.queuePolicy === "steer") return addSteer(decision, blocking, hasSteer);
   const request = await insert(decision, { kind: "chat", status: "queued", isNoticed: true });
   return { request, run: undefined, position: waiting + 1 };
 }
 
-async function takeSteer(decision: Decision, blocking: Blocking | undefined, hasSteer: boolean): Promise<Decided> {
+async function addSteer(
+  decision: Decision,
+  blocking: Blocking | undefined,
+  hasSteer: boolean,
+): Promise<DecisionResult> {
   const { trx, thread, intent } = decision;
   const target = await assertSteerable(trx, blocking, intent.source);
   if (hasSteer)

@@ -1,13 +1,13 @@
 import { keepManifest, type Manifest } from "../../agents/manifest.ts";
 import { ApiProblem, InputProblem, ValidationProblem } from "../../protocol/problems.ts";
 import { HumanDecisions, Interrupt } from "../../protocol/runs.ts";
-import { complete, insert, type Decided, type Decision } from "./decision.ts";
+import { complete, insert, type DecisionResult, type Decision } from "./decision.ts";
 import { manifestOf } from "../state/dispatch.ts";
 import { releaseRun } from "../state/requests.ts";
 import { readManifest, type RequestOptions } from "../state/rows.ts";
 
 /** Answers an interrupted run: releases it and dispatches the run that goes on, past the queue. @throws {ApiProblem, ValidationProblem} */
-export async function takeResume(decision: Decision): Promise<Decided> {
+export async function decideResume(decision: Decision): Promise<DecisionResult> {
   const { trx, intent, thread } = decision;
   if (intent.queuePolicy !== "enqueue") {
     throw new InputProblem(

@@ -6,11 +6,11 @@ import type { Intent } from "./intent.ts";
 import type { RunRow } from "../state/rows.ts";
 import { OPEN_RUNS } from "../../storage/open-runs.ts";
 
-/** As much of a blocking run as decides about what comes after it. */
+/** The run that blocks a thread, as far as a submission looks at it. */
 export type Blocking = Pick<RunRow, "id" | "status" | "request_pk">;
 
-/** What decides about a request that comes. */
-export interface Standing {
+/** What decides about a submission. */
+export interface SubmissionFacts {
   /** The agent of this slug, whether or not the caller may use it. */
   readonly agent: AgentRow | undefined;
   /** The user has a request of this id already. */
@@ -21,7 +21,7 @@ export interface Standing {
   readonly hasSteer: boolean;
 }
 
-interface StandingColumns {
+interface FactColumns {
   readonly is_known: boolean;
   readonly waiting: number;
   readonly has_steer: boolean;
@@ -32,18 +32,18 @@ interface StandingColumns {
 }
 
 /**
- * Reads all of it in one statement. Of a thread only what is read while it is held stays so.
+ * Reads all facts in one statement. What is read of a thread stays so only while its lock is held.
  *
  * @param threadPk - undefined where there is no thread yet: nothing waits in it and nothing blocks it
  */
-export async function readStanding(
+export async function readFacts(
   trx: Transaction,
   { userId }: Pick<Caller, "userId">,
   { requestId, agentSlug }: Pick<Intent, "requestId" | "agentSlug">,
   threadPk: number | undefined,
-): Promise<Standing> {
+): Promise<SubmissionFacts> {
   const thread = sql`${threadPk ?? null}::bigint`;
-  const { rows } = await sql<StandingColumns & AgentRow>`
+  const { rows } = await sql<FactColumns & AgentRow>`
     select queue.waiting, queue.has_steer, known.pk is not null as is_known, agent.id is not null as has_agent,
       run.id as blocking_id, run.status as blocking_status, run.request_pk as blocking_request_pk, agent.*
     from (select count(*)::int as waiting, coalesce(bool_or(queue_policy = 'steer'), false) as has_steer
