@@ -4,14 +4,13 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AnyTaskKind } from "../tasks/define-task.ts";
-import { listManagedIds, openBase, type BaseRow } from "./state/access.ts";
+import { type BaseRow, listManagedIds, openBase } from "./state/access.ts";
 import { createBases } from "./bases/bases.ts";
 import { createConnectors } from "./connectors/connectors.ts";
 import type { Credentials } from "./connectors/credentials.ts";
 import { deleteFiles } from "./work/delete-files.ts";
 import { createDocuments } from "./uploads/documents.ts";
 import type { Embedder } from "./models/embed.ts";
-import { readFeatures } from "./engines.ts";
 import { listFiles, listReadable } from "./bases/external.ts";
 import { describeTypes, takenTypes } from "./uploads/file-types.ts";
 import { createUrlFetcher, type FetchRules } from "./uploads/fetch-url.ts";
@@ -32,6 +31,8 @@ import { createUploads } from "./uploads/uploads.ts";
 import { createExactVectors } from "./vectors/exact.ts";
 import { createPgvector } from "./vectors/pgvector.ts";
 import type { OnKnowledgeStep } from "./state/steps.ts";
+import { sql } from "kysely";
+import type { Queries } from "../storage/transaction.ts";
 
 export interface KnowledgeOptions {
   readonly storage: Storage;
@@ -163,4 +164,23 @@ export async function createKnowledge(options: KnowledgeOptions) {
       await parser.close();
     },
   };
+}
+
+/** What the database can do beyond plain PostgreSQL. */
+interface DatabaseFeatures {
+  /** pgvector: vectors are `halfvec`; otherwise bytes. */
+  readonly hasVector: boolean;
+  /** pg_textsearch: BM25 as an index. */
+  readonly hasTextSearch: boolean;
+}
+
+/** Asks what the migration could take. The type of `knowledge_vector.embedding` decides for vectors: it does not change later. */
+async function readFeatures(db: Queries): Promise<DatabaseFeatures> {
+  const { rows } = await sql<{ vector: boolean; text_search: boolean }>`
+    select exists (
+        select from information_schema.columns
+        where table_name = 'knowledge_vector' and column_name = 'embedding' and udt_name = 'halfvec'
+      ) as vector,
+      exists (select from pg_extension where extname = 'pg_textsearch') as text_search`.execute(db);
+  return { hasVector: rows[0]?.vector === true, hasTextSearch: rows[0]?.text_search === true };
 }

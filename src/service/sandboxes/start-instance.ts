@@ -3,10 +3,9 @@ import type { Logger } from "pino";
 import { connectTurnd } from "./connect-turnd.ts";
 import { sandboxToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
-import { isUnreachable } from "./is-unreachable.ts";
 import { orAborted } from "./or-aborted.ts";
 import type { InstanceName, SandboxEngine } from "./sandbox-engine.ts";
-import { moveRow, startFailures, type SandboxRow } from "./sandbox-rows.ts";
+import { moveRow, type SandboxRow, startFailures } from "./sandbox-rows.ts";
 
 export interface StartOptions {
   readonly storage: Storage;
@@ -102,4 +101,26 @@ async function noteFailure(
     "sandbox did not start",
   );
   await moveRow(storage.db, row, { state: "failed", error });
+}
+
+/** What the system and its resolver call a connection that was not made, or that broke. */
+const CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  // The socket of an engine that does not run.
+  "ENOENT",
+]);
+
+/** Whether an engine was not reached at all: that does not show whether the sandbox runs. */
+function isUnreachable(fault: unknown): boolean {
+  for (let error = fault; error instanceof Error; error = error.cause) {
+    if ("code" in error && typeof error.code === "string" && CODES.has(error.code)) return true;
+  }
+  return false;
 }

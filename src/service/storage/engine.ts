@@ -5,7 +5,6 @@ import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
 import pg from "pg";
 import { defined } from "../../kit/defined.ts";
 import { openPgliteDirectory } from "./pglite-directory.ts";
-import { watchForEnd } from "./pglite-end.ts";
 import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
 import type { Database } from "./tables.ts";
 
@@ -134,4 +133,37 @@ function readTypes(): InstanceType<typeof pg.TypeOverrides> {
   types.setTypeParser(INT8, Number);
   types.setTypeParser(DATE, String);
   return types;
+}
+
+/** Whether PGlite has ended by itself, and of what. */
+interface PgliteEnd {
+  readonly fault: () => Error | undefined;
+}
+
+/**
+ * Notices that PGlite has ended: where its write-ahead log cannot be written, as on a full disk, it ends with a PANIC, and the next
+ * query would hold the event loop for ever. From then on each query fails with that error, at once.
+ * Law: every wait is bounded.
+ */
+function watchForEnd(pglite: PGlite, onEnd: (fault: Error) => void): PgliteEnd {
+  let fault: Error | undefined;
+  const send = pglite.execProtocolStream.bind(pglite);
+  // Every query of every caller comes through here.
+  pglite.execProtocolStream = async (...given) => {
+    if (fault !== undefined) throw fault;
+    try {
+      return await send(...given);
+    } catch (error) {
+      if (fault === undefined && hasEnded(error)) {
+        fault = error;
+        onEnd(error);
+      }
+      throw error;
+    }
+  };
+  return { fault: () => fault };
+}
+
+function hasEnded(error: unknown): error is Error {
+  return error instanceof Error && "severity" in error && (error.severity === "PANIC" || error.severity === "FATAL");
 }

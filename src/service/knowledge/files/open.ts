@@ -3,7 +3,7 @@ import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { BaseRow } from "../state/access.ts";
 import { findParsed } from "./files.ts";
-import { readLines } from "./read-lines.ts";
+import type { Readable } from "node:stream";
 
 /** A window of a file's Markdown, by lines. Beyond the end it is empty. @throws {ApiProblem} file_not_found, file_not_parsed */
 export async function openFile(
@@ -38,4 +38,22 @@ export async function openFile(
     next_offset: hasMore ? end : null,
     content: lines.join("\n"),
   };
+}
+
+/** The lines of a stored Markdown, in order, without their ends; an end at the very end makes no line. */
+async function* readLines(source: Readable): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let rest = "";
+  try {
+    for await (const part of source) {
+      if (!(part instanceof Uint8Array)) throw new Error("objects are read as bytes");
+      const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+    rest += decoder.decode();
+    if (rest !== "") yield rest;
+  } finally {
+    source.destroy();
+  }
 }

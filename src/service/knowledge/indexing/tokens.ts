@@ -1,5 +1,4 @@
 import stem from "wink-porter2-stemmer";
-import { STOP_WORDS } from "./stop-words.ts";
 
 /** Longest token, in UTF-16 units; what is longer is cut, in texts and queries alike. */
 export const TOKEN_LENGTH = 64;
@@ -109,3 +108,13 @@ function stemOf(word: string): string {
 function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
+
+/** English words that are in nearly every text. Source: Snowball's list, snowballstem.org/algorithms/english/stop.txt. */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  `i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
+  itself they them their theirs themselves what which who whom this that these those am is are was were be been being have
+  has had having do does did doing would should could ought a an the and but if or because as until while of at by for with
+  about against between into through during before after above below to from up down in out on off over under again further
+  then once here there when where why how all any both each few more most other some such no nor not only own same so than
+  too very`.split(/\s+/),
+);

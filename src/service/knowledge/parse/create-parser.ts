@@ -3,12 +3,20 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Chunk } from "../indexing/chunk.ts";
 import { chooseLanguages, findEngines } from "./engines.ts";
-import { exchange, handInput, type Bounds, type Done } from "./exchange.ts";
+import { type Bounds, type Done, exchange, handInput } from "./exchange.ts";
 import { startChild } from "./limits.ts";
 import type { ChildRequest } from "./messages.ts";
-import type { DocumentToParse, PageProgress, Parsed, Parser, ParserOptions } from "./parser.ts";
+import type {
+  DocumentToParse,
+  PageProgress,
+  Parsed,
+  Parser,
+  ParserEngines,
+  ParserOptions,
+  SupportedType,
+} from "./parser.ts";
 import { createChildPool, type LentChild } from "./pool.ts";
-import { supportedTypes } from "./supported-types.ts";
+import { KNOWN_TYPES } from "./types.ts";
 
 /** Makes the parser; its children are started when they are needed. @throws when a program that is set is not there */
 export async function createParser(options: ParserOptions): Promise<Parser> {
@@ -110,4 +118,15 @@ export async function createParser(options: ParserOptions): Promise<Parser> {
     engines: () => engines,
     close: async () => await pool.close(),
   };
+}
+
+const PROGRAMS = { ocr: "tesseract", converter: "soffice" } as const;
+
+/** Every known extension, and whether this machine can read it. */
+function supportedTypes(engines: ParserEngines): SupportedType[] {
+  return Object.entries(KNOWN_TYPES).map(([extension, { parser, needs }]) => {
+    if (needs === undefined) return { extension, parser, isAvailable: true };
+    const isAvailable = engines[needs] !== null && (needs !== "ocr" || engines.ocrLanguages.length > 0);
+    return { extension, parser, isAvailable, needs: PROGRAMS[needs] };
+  });
 }

@@ -3,16 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
 import {
+  type EngineItem,
   GRACE_SECONDS,
+  type InstanceName,
+  ownLabels,
+  type SandboxEngine,
   TOKEN_FILE,
   TURND_PORT,
-  type EngineItem,
-  type InstanceName,
-  type SandboxEngine,
-  ownLabels,
 } from "../sandbox-engine.ts";
-import { containerName, containerOptions, volumeNames, type ContainerSettings } from "./container-options.ts";
-import { ensureNetwork } from "./network.ts";
+import { containerName, containerOptions, type ContainerSettings, volumeNames } from "./container-options.ts";
 
 export interface DockerOptions extends ContainerSettings {
   /** A network on which the service reaches sandboxes by address; absent: one of ours, and a port of 127.0.0.1. */
@@ -176,4 +175,40 @@ function readLog(log: Buffer): string {
     at += FRAME_HEADER + length;
   }
   return Buffer.concat(parts).toString("utf8").trim();
+}
+
+/**
+ * The network of the sandboxes: the operator's, or one of ours on which no sandbox reaches another.
+ *
+ * @returns its id
+ * @throws when the operator's is not there
+ */
+async function ensureNetwork(docker: Docker, given: string | undefined, instanceId: string): Promise<string> {
+  const name = given ?? `svc-${instanceId}`;
+  const find = async (): Promise<string | undefined> => {
+    const networks = await docker.listNetworks({ filters: { name: [name] } });
+    // The filter takes a part of a name, too; the oldest one, where two were made at once.
+    const [oldest] = networks
+      .filter((network) => network.Name === name)
+      .toSorted((left, right) => (left.Created < right.Created ? -1 : 1));
+    return oldest?.Id;
+  };
+  const known = await find();
+  if (known !== undefined) return known;
+  if (given !== undefined) throw new Error(`there is no network ${given} (SERVICE_SANDBOX_NETWORK)`);
+  await docker
+    .createNetwork({
+      Name: name,
+      Driver: "bridge",
+      CheckDuplicate: true,
+      Labels: { "svc.instance": instanceId },
+      Options: { "com.docker.network.bridge.enable_icc": "false" },
+    })
+    .catch((error: unknown) => {
+      // 409: another process of ours was faster.
+      if (!(error instanceof Error) || !("statusCode" in error) || error.statusCode !== 409) throw error;
+    });
+  const made = await find();
+  if (made === undefined) throw new Error(`the network ${name} was not made`);
+  return made;
 }

@@ -1,16 +1,18 @@
 import { basename } from "node:path";
 import { Uploaded } from "../answers.ts";
-import { readAnswer, type Client } from "../client.ts";
+import { type Client, readAnswer } from "../client.ts";
 import { SvcError } from "../exit-codes.ts";
 import { createProgressBar } from "../progress.ts";
 import type { Terminal } from "../../../kit/command-line/terminal.ts";
 import { formatBytes, safeLine } from "../../../kit/command-line/text.ts";
 import { addRecords } from "./add-records.ts";
-import { hashFile } from "./hash-file.ts";
 import type { Entry, Journal } from "./journal.ts";
 import { fileForm } from "./multipart.ts";
 import type { FoundFile, Scanned, Skipped } from "./scan.ts";
 import { settle, type Settled } from "./settle.ts";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
 
 /** What an upload came to, as `--json` prints it. */
 export interface UploadSummary {
@@ -230,4 +232,11 @@ function followProgress(terminal: Terminal, files: readonly FoundFile[]) {
     },
     end: () => bar.end(),
   };
+}
+
+/** The SHA-256 of a file's bytes, in hex. */
+async function hashFile(absolute: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(absolute, { highWaterMark: 262_144 }), hash, { signal });
+  return hash.digest("hex");
 }
