@@ -56,8 +56,11 @@ test(
           turnd.admit({ executor: "cli-b", session_id: `session-${round}-${pace}`, input: `paced ${paced} ${pace}` }),
         ),
       );
+      // Later and later: turnd comes to resume them on a slow machine too.
+      let latestMs = 150;
       for (let running = await listRunning(); running.length > 0; running = await listRunning()) {
-        await delay(Math.random() * 150);
+        await delay(Math.random() * latestMs);
+        latestMs *= 1.5;
         turnd.kill("SIGKILL");
         await turnd.exited;
         instants += running.length;
