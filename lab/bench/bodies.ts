@@ -168,7 +168,7 @@ function parsedAlone({ body }: Hostile): Yardstick {
   for (let time = 0; time < TIMES; time += 1) parse();
   const { user, system } = process.cpuUsage(before);
   const eachMs = (user + system) / 1_000 / TIMES;
-  return { eachMs, name: `${eachMs.toFixed(1)} ms JSON.parse alone` };
+  return { eachMs, name: `${eachMs.toFixed(1)} ms only JSON.parse` };
 }
 
 async function measureAll(

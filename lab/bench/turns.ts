@@ -12,7 +12,7 @@ const TURNS = 40;
 const TURNS_BEFORE = 10;
 const now = (): number => performance.now();
 
-/** Events a second at one client while the CLI writes as fast as it can, beside the CLI alone writing to a file. */
+/** Events a second at one client while the CLI writes as fast as it can, beside the CLI that writes to a file. */
 export async function benchBurst(stage: Stage): Promise<Figure> {
   const input = `burst ${BURST}`;
   const alone = await timeAlone(stage, input);
@@ -30,12 +30,12 @@ export async function benchBurst(stage: Stage): Promise<Figure> {
   return {
     measure: `burst of ${BURST} events at one SSE client, none lost`,
     turnd: `${Math.round(rate(last - first))} events/s`,
-    yardstick: `${Math.round(rate(alone))} lines/s the CLI alone`,
+    yardstick: `${Math.round(rate(alone))} lines/s only the CLI`,
     ratio: rate(last - first) / rate(alone),
   };
 }
 
-/** The smallest turn there is, from the request to the `end` frame, beside the CLI's process alone. */
+/** The smallest turn there is, from the request to the `end` frame, beside only the CLI's process. */
 export async function benchTrivialTurn(stage: Stage): Promise<Figure> {
   const ours: number[] = [];
   const theirs: number[] = [];
@@ -56,7 +56,7 @@ export async function benchTrivialTurn(stage: Stage): Promise<Figure> {
   return {
     measure: `trivial turn, admission to end, p50 of ${TURNS}`,
     turnd: `${turnMs.toFixed(0)} ms`,
-    yardstick: `${aloneMs.toFixed(0)} ms the CLI alone`,
+    yardstick: `${aloneMs.toFixed(0)} ms only the CLI`,
     ratio: turnMs / aloneMs,
   };
 }
@@ -71,7 +71,7 @@ async function timeAlone({ directory }: Stage, input: string): Promise<number> {
     const startedAt = now();
     const child = spawn(CLI_B_BIN, { stdio: [...files, "inherit"], env: { FAKE_CLI_B_HOME: home } });
     const exit = await once(child, "exit");
-    if (exit[0] !== 0) throw new Error(`the CLI alone ended with ${String(exit[0])}`);
+    if (exit[0] !== 0) throw new Error(`the CLI by itself ended with ${String(exit[0])}`);
     return now() - startedAt;
   } finally {
     files.forEach(closeSync);

@@ -1,11 +1,10 @@
 import { chmodSync, copyFileSync, mkdirSync, readFileSync } from "node:fs";
-import { get } from "node:http";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
-import type { Arrival } from "../sse-client.ts";
+import { followEvents, type Arrival } from "../sse-client.ts";
 
 /** The peer that is closest to turnd: docs/performance.md says what it does and does not. */
 export const PEER = "sandbox-agent 0.4.2";
@@ -78,10 +77,10 @@ export async function withPeer<T>(
       prompt: async (text) => {
         await call(url, "session/prompt", { sessionId: "one", prompt: [{ type: "text", text }] });
       },
-      follow: (now, onArrival, signal) => follow(`${url}${AGENT}`, now, onArrival, signal),
+      follow: (now, onArrival, signal) => followEvents(`${url}${AGENT}`, now, onArrival, { signal }),
     });
   } finally {
-    // It ends its agent by DELETE alone, and on a busy machine does not always answer; without it the agent ends by itself.
+    // It ends its agent only by DELETE, and on a busy machine does not always answer; without it the agent ends by itself.
     await fetch(`${url}${AGENT}`, { method: "DELETE", signal: AbortSignal.timeout(ENDS_WITHIN_MS) }).catch(
       () => undefined,
     );
@@ -127,30 +126,6 @@ async function call(url: string, method: string, params: unknown, query = ""): P
   });
   const body = await response.text();
   if (!response.ok || !body.includes('"result"')) throw new Error(`${PEER} answered ${method} with ${body}`);
-}
-
-function follow(
-  url: string,
-  now: () => number,
-  onArrival: (arrival: Arrival) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (error: Error): void => (signal.aborted ? resolve() : reject(error));
-    const request = get(url, { headers: { accept: "text/event-stream" }, agent: false, signal }, (response) => {
-      let rest = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        const at = now();
-        const frames = (rest + chunk).split("\n\n");
-        rest = frames.pop() ?? "";
-        onArrival({ at, frames });
-      });
-      response.on("end", resolve);
-      response.on("error", settle);
-    });
-    request.on("error", settle);
-  });
 }
 
 async function freePort(): Promise<number> {

@@ -11,7 +11,7 @@ const RUNS = 30;
 const WARM_UP = 5;
 const BOUND_MS = 30;
 
-/** From a run's row to its turn's admission as turnd has written it, each run alone; beside the same two calls at turnd alone. */
+/** From a run's row to its turn's admission as turnd has written it, one run at a time; beside the same two calls at turnd itself. */
 export async function benchDispatch({ engine, caller, stage }: ServiceStage): Promise<Figure> {
   const turnd = connectTurnd({ baseUrl: stage.turndUrl, token: undefined });
   const times: number[] = [];
@@ -34,7 +34,7 @@ export async function benchDispatch({ engine, caller, stage }: ServiceStage): Pr
   return {
     measure: `${engine}: dispatch to turn admitted at turnd, p50 of ${RUNS}`,
     turnd: `${p50.toFixed(0)} ms`,
-    yardstick: `${BOUND_MS} ms; session and turn at turnd alone: ${own.toFixed(1)} ms`,
+    yardstick: `${BOUND_MS} ms; session and turn at turnd itself: ${own.toFixed(1)} ms`,
     ratio: p50 / BOUND_MS,
     target: "<= 1",
   };

@@ -75,6 +75,6 @@ async function follow(
       }
     }
   };
-  await followEvents(url, now, onArrival, headers);
+  await followEvents(url, now, onArrival, { headers });
   return latencies;
 }

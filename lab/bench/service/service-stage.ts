@@ -11,7 +11,7 @@ export interface ServiceStage {
   readonly engine: EngineName;
   readonly stage: Stage;
   readonly caller: Caller;
-  /** On PostgreSQL the service's own cluster; PGlite is one process's alone, so another one. */
+  /** On PostgreSQL the service's own cluster; PGlite has room for one process, so another one. */
   readonly yardstick: EngineChoice;
 }
 

@@ -35,7 +35,7 @@ async function followRun({ caller, stage }: ServiceStage, streams: number): Prom
       const onArrival = ({ frames }: { frames: readonly string[] }): void => {
         for (const frame of frames) if (frame.includes("event: messages")) count += 1;
       };
-      await followEvents(url, () => 0, onArrival, caller.headers);
+      await followEvents(url, () => 0, onArrival, { headers: caller.headers });
       return count;
     }),
   );

@@ -1,15 +1,8 @@
 import { DONE } from "../reply.ts";
 import { fails, only, works, type Scene } from "../scene.ts";
-import { early, instead, more, swap, valued, without } from "./parts.ts";
+import { early, instead, more, OR_CONFIG, swap, valued, without, wrong } from "./parts.ts";
 
-const OR_CONFIG = { also: ["config_invalid"] } as const;
 const PATHS = { also: ["config_invalid", "executor_unavailable"] } as const;
-const wrong = (
-  name: string,
-  code: "config_invalid" | "invalid_request" | "storage_error" | "model_not_found",
-  why: string,
-  more_: Parameters<typeof fails>[4],
-): Scene => fails(name, code, why, DONE, more_);
 
 /** Arguments and prompts that a CLI does not take, and directories that are not there. */
 export const ARGUMENTS: readonly Scene[] = [

@@ -1,22 +1,10 @@
-import type { FailureCode } from "../../../src/turnd/protocol/index.ts";
 import { wholeFile } from "../cli-b.ts";
 import { breaks, DONE, ends, HANG, http, refuse, RESET, say, SSE, thought } from "../reply.ts";
 import { fails, only, works, type Scene } from "../scene.ts";
-import { onceAsked, SEVEN_STEPS, TOOL, TWO_FAILURES } from "./parts.ts";
+import { killed, ONCE, onceAsked, QUOTA, SEVEN_STEPS, TOO_LONG, TOOL, TWO_FAILURES, withOptions } from "./parts.ts";
 import { CHAT_ANSWER, chatError, KEY_EXPIRED, MALFORMED, messagesError, messagesStop } from "./streams.ts";
 
-const QUOTA = "You exceeded your current quota, please check your plan and billing details.";
-const TOO_LONG = "Your input exceeds the context window of this model.";
 const FLAGGED = "Invalid prompt: your prompt was flagged as potentially violating our usage policy.";
-const withOptions = (options: object) => ({ config: { provider: { lab: { options } } } });
-/** CLI A repeats these for a minute. */
-const killed = (name: string, ...also: FailureCode[]): Partial<Scene> => ({
-  name: `${name}-until-killed`,
-  stop: TWO_FAILURES,
-  also: ["idle_timeout", ...also],
-});
-/** A file whose provider is asked once. */
-const ONCE = wholeFile("", 0);
 
 /** Answers that fail in their stream, break off, stop at a limit, or never come. */
 export const BROKEN_ANSWERS: readonly Scene[] = [

@@ -1,16 +1,9 @@
 import { wholeFile } from "../cli-b.ts";
 import { DONE } from "../reply.ts";
 import { fails, only, type Scene } from "../scene.ts";
-import { early, more, swap } from "./parts.ts";
+import { early, more, OR_CONFIG, swap, wrong } from "./parts.ts";
 
-const OR_CONFIG = { also: ["config_invalid"] } as const;
 const lab = (more_: object) => ({ config: { provider: { lab: more_ } } });
-const wrong = (
-  name: string,
-  code: "config_invalid" | "invalid_request" | "storage_error" | "model_not_found",
-  why: string,
-  more_: Parameters<typeof fails>[4],
-): Scene => fails(name, code, why, DONE, more_);
 
 /** Configurations that a CLI cannot read, or that name what is not there. */
 export const CONFIGURATION: readonly Scene[] = [

@@ -1,9 +1,6 @@
 import { ends, refuse, say } from "../reply.ts";
 import { fails, type Scene } from "../scene.ts";
-import { RESUMED, TOOL } from "./parts.ts";
-
-const BAD_KEY = refuse(401, "Incorrect API key provided: sk-bad.", "invalid_api_key");
-const TOO_LONG = "Your input exceeds the context window of this model.";
+import { BAD_KEY, RESUMED, TOO_LONG, TOOL } from "./parts.ts";
 
 /** What a provider refuses once a tool has run. */
 const AFTER_TOOL = (

@@ -1,5 +1,7 @@
-import type { Place, Stop } from "../scene.ts";
-import { run, type Reply, type Answer } from "../reply.ts";
+import type { FailureCode } from "../../../src/turnd/protocol/index.ts";
+import { wholeFile } from "../cli-b.ts";
+import { fails, type Place, type Scene, type Stop } from "../scene.ts";
+import { DONE, http, refuse, run, type Reply, type Answer } from "../reply.ts";
 
 /** Words that read like the failure of one of the CLIs. */
 export const WORDS_OF_ERRORS =
@@ -79,3 +81,27 @@ while (my $line = <STDIN>) {
     : $m->{method} eq 'tools/call' ? $does{$m->{params}{name}}->() : (result => {});
   print encode_json({ jsonrpc => '2.0', id => $m->{id}, %out }), "\n";
 }`;
+
+export const BAD_KEY = refuse(401, "Incorrect API key provided: sk-bad.", "invalid_api_key");
+export const SERVER_ERROR = http(500, { error: { message: "The server had an error.", type: "server_error" } });
+export const QUOTA = "You exceeded your current quota, please check your plan and billing details.";
+export const TOO_LONG = "Your input exceeds the context window of this model.";
+/** A file whose provider is asked once. */
+export const ONCE = wholeFile("", 0);
+/** CLI A: options of its provider. */
+export const withOptions = (options: object) => ({ config: { provider: { lab: { options } } } });
+/** CLI A repeats these for a minute. */
+export const killed = (name: string, ...also: FailureCode[]): Partial<Scene> => ({
+  name: `${name}-until-killed`,
+  stop: TWO_FAILURES,
+  also: ["idle_timeout", ...also],
+});
+/** A fault of the configuration, some would say. */
+export const OR_CONFIG = { also: ["config_invalid"] } as const;
+/** A turn that fails for what the CLI is given or finds; its provider would answer. */
+export const wrong = (
+  name: string,
+  code: "config_invalid" | "invalid_request" | "storage_error" | "model_not_found",
+  why: string,
+  more_: Parameters<typeof fails>[4],
+): Scene => fails(name, code, why, DONE, more_);

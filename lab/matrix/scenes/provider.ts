@@ -1,26 +1,11 @@
 import { brotliCompressSync } from "node:zlib";
-import type { FailureCode } from "../../../src/turnd/protocol/index.ts";
-import { wholeFile } from "../cli-b.ts";
 import { breaks, does, DONE, ends, http, JSON_TYPE, PLAIN, refuse, RESET, run, say } from "../reply.ts";
 import { fails, only, works, type Scene } from "../scene.ts";
-import { TOOL, TWO_FAILURES } from "./parts.ts";
+import { BAD_KEY, killed, ONCE, QUOTA, SERVER_ERROR, TOO_LONG, TOOL, withOptions } from "./parts.ts";
 import { messagesError } from "./streams.ts";
 
-const BAD_KEY = refuse(401, "Incorrect API key provided: sk-bad.", "invalid_api_key");
 const RATE = refuse(429, "Rate limit reached for requests. Please try again in 2s.", "rate_limit_exceeded");
-const SERVER_ERROR = http(500, { error: { message: "The server had an error.", type: "server_error" } });
-const QUOTA = "You exceeded your current quota, please check your plan and billing details.";
-const TOO_LONG = "Your input exceeds the context window of this model.";
 const UNAVAILABLE = "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>";
-const withOptions = (options: object) => ({ config: { provider: { lab: { options } } } });
-/** CLI A repeats these for a minute. */
-const killed = (name: string, ...also: FailureCode[]): Partial<Scene> => ({
-  name: `${name}-until-killed`,
-  stop: TWO_FAILURES,
-  also: ["idle_timeout", ...also],
-});
-/** A file whose provider is asked once. */
-const ONCE = wholeFile("", 0);
 
 /** Refusals whose status leaves the cause open, in sentences of no maker. */
 const IN_PROSE = (
@@ -96,6 +81,12 @@ const RECOVERED: readonly Scene[] = [
 export const PROVIDER: readonly Scene[] = [
   ...RECOVERED,
   ...IN_PROSE,
+  fails(
+    "proxy-wants-login",
+    "auth_failed",
+    "407 of a proxy",
+    http(407, "<html><head><title>407 Proxy Authentication Required</title></head></html>"),
+  ),
   fails("bad-key", "auth_failed", "401", BAD_KEY),
   fails(
     "forbidden",

@@ -1,26 +1,10 @@
-import type { FailureCode } from "../../../src/turnd/protocol/index.ts";
 import { wholeFile } from "../cli-b.ts";
 import { DONE, HANG, http, refuse, RESET } from "../reply.ts";
 import { fails, only, type Scene } from "../scene.ts";
-import { FAILURE, onceAsked, TOOL, TWO_FAILURES } from "./parts.ts";
-
-const BAD_KEY = refuse(401, "Incorrect API key provided: sk-bad.", "invalid_api_key");
-const SERVER_ERROR = http(500, { error: { message: "The server had an error.", type: "server_error" } });
-/** CLI A repeats these for a minute. */
-const killed = (name: string, ...also: FailureCode[]): Partial<Scene> => ({
-  name: `${name}-until-killed`,
-  stop: TWO_FAILURES,
-  also: ["idle_timeout", ...also],
-});
+import { BAD_KEY, FAILURE, killed, onceAsked, SERVER_ERROR, TOOL, TWO_FAILURES } from "./parts.ts";
 
 /** Requests that are repeated, until an answer comes, or the CLI gives up or is ended. */
 export const RETRIES: readonly Scene[] = [
-  fails(
-    "proxy-wants-login",
-    "auth_failed",
-    "407 of a proxy",
-    http(407, "<html><head><title>407 Proxy Authentication Required</title></head></html>"),
-  ),
   fails("connection-refused", "network_error", "nothing listens; the CLI gives up by itself", HANG, {
     baseUrl: "http://127.0.0.1:9/v1",
   }),

@@ -1,6 +1,6 @@
 import { does, DONE, run, type Reply } from "../reply.ts";
 import { fails, only, works, type Scene } from "../scene.ts";
-import { TOOL } from "./parts.ts";
+import { TOOL, wrong } from "./parts.ts";
 
 const DATABASE = "$store/opencode/opencode.db";
 const OR_START = { also: ["executor_unavailable"] } as const;
@@ -8,12 +8,6 @@ const SPILLED: readonly Reply[] = [
   does(run('dd if=/dev/zero of="$XDG_DATA_HOME/full" 2>/dev/null; echo full')),
   ...Array.from({ length: 4 }, () => does(run("seq 1 600"))),
 ];
-const wrong = (
-  name: string,
-  code: "config_invalid" | "invalid_request" | "storage_error" | "model_not_found",
-  why: string,
-  more_: Parameters<typeof fails>[4],
-): Scene => fails(name, code, why, DONE, more_);
 
 /** Disks that are full, closed or damaged. */
 export const STORAGE: readonly Scene[] = [

@@ -63,7 +63,7 @@ export async function findFaults(database: EngineChoice): Promise<string[]> {
   }
 }
 
-/** Lets the database keep every step of its rows; PGlite has room for one process alone, which is the service. */
+/** Lets the database keep every step of its rows; PGlite has room for one process only, which is the service. */
 export async function watchStates(database: EngineChoice): Promise<void> {
   if (database.kind === "pglite") return;
   const engine = await openEngine(database, { onConnectionLost: () => undefined });

@@ -36,7 +36,7 @@ export async function insertBare({ storage, base }: KnowledgeStage, rows: number
   return written / (took / 1_000);
 }
 
-/** Ten rows by the engine's own ranking alone: no files, no exact scores, no passages. */
+/** Ten rows by nothing but the engine's own ranking: no files, no exact scores, no passages. */
 export async function askBare({ engine, storage, base }: KnowledgeStage, terms: readonly string[]): Promise<void> {
   const table = chunkTable(base.no);
   if (engine === "postgres") {

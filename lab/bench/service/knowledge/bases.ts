@@ -52,7 +52,7 @@ export async function benchBases(engine: EngineName, directory: string): Promise
       {
         measure: `knowledge ${engine}: each of ${BASES} knowledge bases made, p50 and longest`,
         turnd: `${each.toFixed(1)}, ${Math.max(...made).toFixed(0)} ms`,
-        yardstick: `${partition.toFixed(1)} ms, its partitions and index alone`,
+        yardstick: `${partition.toFixed(1)} ms, only its partitions and index`,
         ratio: each / partition,
       },
       {

@@ -8,7 +8,7 @@ export function word(random: Random): string {
   return wordOf(Math.floor(WORDS ** random.next()));
 }
 
-/** The word of a rank, 1 being the most frequent. Letters alone: digits would be parts of their own. */
+/** The word of a rank, 1 being the most frequent. Only letters: digits would be parts of their own. */
 export function wordOf(rank: number): string {
   return `w${rank.toString(26).replaceAll(/\d/g, (digit) => "qrstuvwxyz"[Number(digit)] ?? "q")}x`;
 }

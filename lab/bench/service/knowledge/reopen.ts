@@ -7,7 +7,7 @@ const TIMES = 3;
 const Reported = z.object({ openedMs: z.number(), residentBytes: z.number() });
 type Reported = z.infer<typeof Reported>;
 
-/** Opening a directory and answering 60 questions, beside a process that does so with the engine alone; in turns. */
+/** Opening a directory and answering 60 questions, beside a process that does so with nothing but the engine, one after the other. */
 export async function measureReopening(directory: string): Promise<Figure[]> {
   const [room, bare]: [Reported[], Reported[]] = [[], []];
   for (let time = 0; time < TIMES; time += 1) {
@@ -29,13 +29,13 @@ export async function measureReopening(directory: string): Promise<Figure[]> {
     {
       measure: "knowledge pglite: a process opens it, p50",
       turnd: `${opened(room).toFixed(0)} ms`,
-      yardstick: `${opened(bare).toFixed(0)} ms, the engine alone`,
+      yardstick: `${opened(bare).toFixed(0)} ms, only the engine`,
       ratio: opened(room) / opened(bare),
     },
     {
       measure: "knowledge pglite: most resident, 60 questions answered",
       turnd: mebibytes(resident(room)),
-      yardstick: `${mebibytes(resident(bare))}, the engine alone`,
+      yardstick: `${mebibytes(resident(bare))}, only the engine`,
       ratio: resident(room) / resident(bare),
     },
   ];

@@ -75,7 +75,7 @@ async function measureQueries(stage: KnowledgeStage, chunks: number): Promise<Fi
   };
 }
 
-/** All of the partition beside the text and its tokens alone. */
+/** All of the partition beside only the text and its tokens. */
 async function measureSize({ engine, storage, base }: KnowledgeStage): Promise<Figure> {
   const name = chunkTableName(base.no);
   const { rows } = await sql<{ total: number; indexes: number; texts: number }>`

@@ -28,7 +28,7 @@ function vectorOf(text: string): Float32Array {
   return Float32Array.from({ length: DIMS }, () => random.next() - 0.5);
 }
 
-/** Questions by their vectors alone, beside the comparison of all vectors and nothing else. */
+/** Questions by nothing but their vectors, beside the comparison of all vectors and nothing else. */
 export async function benchVectors(engine: EngineName, directory: string): Promise<Figure[]> {
   const measured = await withKnowledge(
     engine,
@@ -56,7 +56,7 @@ export async function benchVectors(engine: EngineName, directory: string): Promi
         figure: {
           measure: `knowledge ${engine}: retrieve by vector from ${CHUNKS[engine]} × ${DIMS}, p50 (the first)`,
           turnd: `${ours.toFixed(0)} (${first.toFixed(0)}) ms`,
-          yardstick: `${theirs.toFixed(0)} ms, ${engine === "pglite" ? "pgvector's exact order alone" : "one loop over all in memory"}`,
+          yardstick: `${theirs.toFixed(0)} ms, ${engine === "pglite" ? "only pgvector's exact order" : "one loop over all in memory"}`,
           ratio: ours / theirs,
         },
       };
