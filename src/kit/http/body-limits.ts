@@ -7,7 +7,7 @@ declare module "fastify" {
   }
 }
 
-/** Longest body, and of how much it may be made. */
+/** The limits of a body. */
 export interface BodyLimit {
   readonly bytes: number;
   readonly values: number;
@@ -32,6 +32,6 @@ export function limitBodies(app: FastifyInstance, limitOf: (route: RouteOptions)
 /** The limit of a request's body. */
 export function bodyLimitOf({ routeOptions }: Pick<FastifyRequest, "routeOptions">): BodyLimit {
   const { bodyLimit: bytes, config } = routeOptions;
-  // A path that no route has is no route's.
+  // A path without a route has the limit of public bodies.
   return { bytes, values: config.maxBodyValues ?? MAX_PUBLIC_BODY_VALUES };
 }

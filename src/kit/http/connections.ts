@@ -6,7 +6,7 @@ const HEADERS_TIMEOUT_MS = 20_000;
 const CHECK_EVERY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** On shutdown, for everything. */
+/** Time for all connections to end on shutdown. */
 const CLOSE_MS = 2_000;
 
 /**

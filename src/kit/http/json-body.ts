@@ -32,7 +32,7 @@ export function registerJsonBody(app: FastifyInstance, refuse: RefuseBody): void
       done(refuse("body_too_large", describeExcess(excess, values)));
       return;
     }
-    // The parser answers through `done`; the types alone allow it to return a promise.
+    // The parser answers through `done`; only its types allow a promise.
     const { text, restore } = shortenJson(body, longStrings);
     void parseJson(request, text, (error, value) => done(error, restore(value)));
   });

@@ -7,7 +7,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** What a JSON text may be made of. */
+/** The limits of a JSON text. */
 export interface JsonLimits {
   /** Values and names of all levels together. */
   readonly values: number;
@@ -20,9 +20,9 @@ export interface StringSpan {
   readonly end: number;
 }
 
-/** What a JSON text is made of. */
+/** The result of a scan. */
 export interface JsonScan {
-  /** What is beyond a limit. */
+  /** The limit that the text exceeds. */
   readonly excess: keyof JsonLimits | undefined;
   /** Strings that are values, long, and have no escapes, in order. */
   readonly longStrings: readonly StringSpan[];
@@ -32,7 +32,7 @@ const LONG_STRING_BYTES = 65_536;
 
 /**
  * Reads a JSON text before it is parsed: what parsing and validating cost grows with its values and levels, not with bytes
- * alone. A text that is no JSON may pass; parsing it stops where it is wrong.
+ * only. A text that is no JSON may pass; parsing it stops where it is wrong.
  *
  * @param longBytes - bytes from which on a string is long
  */

@@ -9,7 +9,7 @@ export interface ShortenedJson {
   restore(value: unknown): unknown;
 }
 
-/** What a string of JSON may be made of and is the same in the text and in the value. */
+/** A character that is not written the same in the text of a JSON string and in its value. */
 const NOT_LITERAL = /[^ !#-[\]-~]/;
 
 /**
@@ -17,7 +17,7 @@ const NOT_LITERAL = /[^ !#-[\]-~]/;
  * several times as much as all else that is done with the body.
  */
 export function shortenJson(body: Buffer, longStrings: readonly StringSpan[]): ShortenedJson {
-  // A string of the body that is the same by chance is not to be expected, nor by intent: it would have to be guessed.
+  // No string of the body equals a mark: its prefix would have to be guessed.
   const prefix = longStrings.length === 0 ? "" : randomUUID();
   const texts = new Map<string, string>();
   const pieces: string[] = [];
@@ -38,7 +38,7 @@ function decode(bytes: Buffer): string {
   return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
 }
 
-/** As deep as the limit of levels allows. */
+/** The limit of levels bounds the recursion. */
 function restoreIn(value: unknown, texts: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return texts.get(value) ?? value;
   if (isRecord(value)) {
@@ -50,7 +50,7 @@ function restoreIn(value: unknown, texts: ReadonlyMap<string, string>): unknown 
   return value;
 }
 
-/** A list too. */
+/** True of a list too. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

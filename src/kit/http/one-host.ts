@@ -7,9 +7,9 @@ export function describeTwoHosts(code: string): {
   return { detail: { code, message: "send one Host header: this request has more than one" } };
 }
 
-/** Whether a request has more than one `Host`; Node keeps the first, and what stands in front may have gone by another. */
+/** Whether a request has more than one `Host`; Node keeps the first, and a proxy in front may have used another. */
 export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
-  // Names and values by turns.
+  // Names and values alternate.
   return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length > 1;
 }
 

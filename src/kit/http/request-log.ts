@@ -19,7 +19,7 @@ export class RequestLog extends LogController {
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const answer = { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     const fields = { method: request.method, ...this.#name(request), ...answer };
-    // A connection that breaks is the client's matter.
+    // A broken connection is no fault of the server.
     request.log.debug(error ? { ...fields, error: error.message } : fields, "request answered");
   }
 

@@ -39,7 +39,7 @@ export function createValidator({ refuse, inspect }: ValidationRules): FastifySc
       if (!result.success) return { error: refuse(toSomeFaults(result.error.issues, [root])) };
       const name = httpPart === "body" ? undefined : findOtherForm(value, result.data);
       if (name === undefined) return { value: result.data };
-      const message = "a number is written in digits alone, without leading zeros";
+      const message = "a number is written in digits only, without leading zeros";
       return { error: refuse([{ path: [root, name], message, type: "number_form" }]) };
     };
   };

@@ -1,6 +1,7 @@
+import { parse } from "node:querystring";
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
-import { limitBodies } from "../../kit/http/body-limits.ts";
+import { bodyLimitOf, limitBodies } from "../../kit/http/body-limits.ts";
 import { createConnectionRefusal } from "../../kit/http/client-error.ts";
 import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../kit/http/connections.ts";
 import { registerJsonBody } from "../../kit/http/json-body.ts";
@@ -8,7 +9,6 @@ import { requireOneHost } from "../../kit/http/one-host.ts";
 import { RequestLog } from "../../kit/http/request-log.ts";
 import { ApiProblem } from "../protocol/problems.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
-import { registerFormBody } from "./form-body.ts";
 import { compileValidator, problems } from "./problem.ts";
 import { implyRefusals } from "./refusals.ts";
 import { traceFields } from "../runs/state/trace-id.ts";
@@ -53,4 +53,25 @@ export function createBareApp(options: BareAppOptions): FastifyInstance {
   registerFormBody(app);
   endConnectionsOnClose(app);
   return app;
+}
+
+const AMPERSAND = 0x26;
+
+/** Accepts forms besides JSON; the token route's clients send them. */
+function registerFormBody(app: FastifyInstance): void {
+  app.addContentTypeParser("application/x-www-form-urlencoded", { parseAs: "buffer" }, (request, body, done) => {
+    const { values } = bodyLimitOf(request);
+    if (typeof body === "string" || countPairs(body, values) > values) {
+      done(new ApiProblem("body_too_large", `the form has more than ${values} pairs`));
+      return;
+    }
+    done(null, parse(body.toString("utf8"), "&", "=", { maxKeys: 0 }));
+  });
+}
+
+/** At most one more than `most`. */
+function countPairs(form: Buffer, most: number): number {
+  let pairs = 1;
+  for (let at = form.indexOf(AMPERSAND); at !== -1 && pairs <= most; at = form.indexOf(AMPERSAND, at + 1)) pairs += 1;
+  return pairs;
 }

@@ -30,7 +30,7 @@ export interface CallersOptions {
 /** Finds out who calls before anything else is read, and limits how often. */
 export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
   await app.register(rateLimit, { global: false, store: CallCounts });
-  const countCaller = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
+  const countCaller = createCallLimit(app, options.perCredential, ({ caller }) => nameCaller(caller));
   const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${addressGroup(ip)}`);
 
   app.decorateRequest("caller", null);
@@ -60,7 +60,7 @@ export function actorOf(request: FastifyRequest): KnownActor {
   return { caller: callerOf(request), ip: request.ip };
 }
 
-function describe(caller: Caller | null): string {
+function nameCaller(caller: Caller | null): string {
   if (caller === null) return "none";
   return caller.credential.type === "jwt" ? `user:${caller.userId}` : `key:${caller.credential.id}`;
 }

@@ -11,7 +11,7 @@ export interface GuardOptions {
   readonly corsOrigins: readonly string[];
 }
 
-/** Refuses what a page of elsewhere made its reader's browser send, under whatever name it found us (DNS rebinding). */
+/** Refuses requests that a foreign page made its reader's browser send, also under a name of its own (DNS rebinding). */
 export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
   const names = new Set([...options.hosts, options.publicUrl?.hostname ?? ""].map((name) => name.toLowerCase()));
   const origins = new Set([

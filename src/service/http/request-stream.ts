@@ -21,7 +21,7 @@ export async function* followRequest(
       const now = await storage.db.selectFrom("run_request").selectAll().where("pk", "=", pk).executeTakeFirstOrThrow();
       const request = await showRequest(storage.db, now);
       const { status } = await viewQueue(storage.db, now.thread_pk);
-      const { event, payload } = describe(request, status === "paused");
+      const { event, payload } = describeState(request, status === "paused");
       const key = JSON.stringify([event, payload]);
       if (key !== last) {
         last = key;
@@ -36,7 +36,7 @@ export async function* followRequest(
   }
 }
 
-function describe(
+function describeState(
   request: RunRequest,
   isPaused: boolean,
 ): { event: string; payload: Readonly<Record<string, unknown>> } {

@@ -11,21 +11,21 @@ export interface Frame {
 
 /** What a stream sends, and for how long. */
 export interface StreamSource {
-  /** Whose share of the streams it takes. */
+  /** The user in whose share of the streams it counts. */
   readonly userId: number;
-  /** Asked for more only when the client has taken what there was. */
+  /** The next batch is requested when the client has read the last one. */
   read(signal: AbortSignal): AsyncIterable<readonly Frame[]>;
-  /** Whether who opened it may still read; asked every `checkMs`. A fault of the question closes nothing. */
+  /** Whether the caller may still read; checked every `checkMs`. An error of the check closes nothing. */
   isAllowed(): Promise<boolean>;
 }
 
 /** The event streams that are open in this process. */
 export interface Streams {
   /**
-   * Sends frames as they come, at the client's speed: what it has not taken is not asked for. Takes the connection over.
+   * Sends frames as they come, at the client's speed: what it has not read is not requested yet. Takes the connection over.
    *
-   * Resolves when the stream has ended or the client has gone. A fault only closes the connection: whether the run goes on is
-   * another question. Law: error means over.
+   * Resolves when the stream has ended or the client has disconnected. A fault closes only the connection, and says nothing
+   * of the run. Law: error means over.
    * @throws {ApiProblem} too_many_streams, at once and before anything is sent
    */
   open(
@@ -42,7 +42,7 @@ export interface StreamsOptions {
   readonly most: number;
   readonly mostOfOne: number;
   readonly heartbeatMs: number;
-  /** Between two looks at whether who opened a stream may still read. */
+  /** Interval of the checks whether callers may still read. */
   readonly checkMs: number;
   /** Longest connection; the client comes back. */
   readonly maxMs: number;

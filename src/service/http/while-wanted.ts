@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import { ApiProblem } from "../protocol/problems.ts";
 
-/** @returns aborts when the caller has gone, or the service closes: what is done for this answer alone ends then */
+/** A signal that aborts when the caller disconnects or the service closes: work only for this answer ends then. */
 export function whileWanted(reply: FastifyReply, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort(new CallerGone()));

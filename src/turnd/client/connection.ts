@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
-import { describe, readAnswer, refusal, send, type Endpoint } from "./exchange.ts";
+import { describeCall, readAnswer, refusal, send, type Endpoint } from "./exchange.ts";
 import type { SentLine } from "./parse-event.ts";
 import { chunksOf, type Incoming } from "./transport.ts";
 
@@ -49,7 +49,7 @@ export async function* readConnection(
     const text = await within(silentAfterMs, "silent", connection, () => answer.text());
     throw refusal(readAnswer(answer, text, call), call);
   }
-  assertType(answer, type, describe(call));
+  assertType(answer, type, describeCall(call));
   const reader = how === "stream" ? createFrameReader() : createLineReader();
   // What is cut off in the middle of a character never becomes a line: it is asked for again.
   const decoder = new TextDecoder();

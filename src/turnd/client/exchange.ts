@@ -66,7 +66,7 @@ export async function within<T>(endpoint: Endpoint, call: Call, take: (answer: I
   } catch (error) {
     if ([ProblemError, TurndProtocolError, TurndUnreachable].some((known) => error instanceof known)) throw error;
     signal?.throwIfAborted();
-    throw new TurndUnreachable(`${describe(call)}: ${describeCause(error)}`, error);
+    throw new TurndUnreachable(`${describeCall(call)}: ${describeCause(error)}`, error);
   } finally {
     clearTimeout(timer);
   }
@@ -98,7 +98,7 @@ export async function send(
 export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, call: CallName): Tolerant<z.output<T>> {
   const parsed = parseTolerant(schema, body);
   if (parsed.success) return parsed.data;
-  throw new TurndProtocolError(`${describe(call)}: ${status} with a body of another shape`, parsed.error);
+  throw new TurndProtocolError(`${describeCall(call)}: ${status} with a body of another shape`, parsed.error);
 }
 
 /** The error for what turnd refused. */
@@ -111,7 +111,7 @@ export function refusal({ status, body, retryAfterMs }: Answer, call: CallName):
     return new AnsweredProblem(code, message, { status, extras, retryAfterSeconds });
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
-  const message = `${describe(call)}: ${status} ${quoted}`;
+  const message = `${describeCall(call)}: ${status} ${quoted}`;
   return isServerSide(status)
     ? new TurndUnreachable(message, undefined, retryAfterMs)
     : new TurndProtocolError(message);
@@ -129,13 +129,13 @@ export function readAnswer({ status, headers }: Incoming, text: string, call: Ca
   try {
     return { status, body: JSON.parse(text), retryAfterMs };
   } catch (error) {
-    const message = `${describe(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
+    const message = `${describeCall(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
     if (isServerSide(status)) throw new TurndUnreachable(message, error, retryAfterMs);
     throw new TurndProtocolError(message, error);
   }
 }
 
-export function describe({ method, path }: CallName): string {
+export function describeCall({ method, path }: CallName): string {
   return `turnd ${method} ${path}`;
 }
 

@@ -153,7 +153,7 @@ const ANSWER_MS = 30_000;
 /** A cancel waits for the process tree; a deletion for the files, too; a recording may be large. */
 const LONG_ANSWER_MS = 120_000;
 
-type Asked = Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number };
+type CallRequest = Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number };
 
 /** A client of the turnd at an address; there is nothing to close. @throws {TypeError} for a bad address */
 export function createTurndClient(options: TurndClientOptions): TurndClient {
@@ -163,12 +163,12 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     transport: options.transport ?? createFetchTransport(options.credentials),
   };
 
-  async function once(call: Asked): Promise<Answer> {
+  async function once(call: CallRequest): Promise<Answer> {
     const answer = await exchange(endpoint, { timeoutMs: ANSWER_MS, ...call });
     if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
     return answer;
   }
-  function ask<T extends z.ZodType>(schema: T, call: Asked): Promise<Tolerant<z.output<T>>> {
+  function ask<T extends z.ZodType>(schema: T, call: CallRequest): Promise<Tolerant<z.output<T>>> {
     return repeatedly(options, call.signal, async () => read(schema, await once(call), call));
   }
   function get<T extends z.ZodType>(

@@ -1,8 +1,8 @@
 import { findSchema, SCHEMAS, type JsonSchema, type Schemas } from "./document.ts";
 
-/** What examples are made of. */
+/** The values that examples are made of. */
 export interface ExampleValues {
-  /** Of every moment. */
+  /** Every time stamp. */
   readonly at: string;
   readonly uuid: string;
   /** What a field of a name looks like; used where it fits the field's schema. */

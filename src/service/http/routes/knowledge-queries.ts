@@ -42,7 +42,7 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge;
     ...of,
     operationId: "listReadableFiles",
     summary: "List files, or search their names",
-    description: "`query` looks at file names alone, not at their text.",
+    description: "`query` looks at file names only, not at their text.",
     querystring: ExternalFilesQuery,
     response: { 200: ExternalFiles, ...refusals("kb_not_found", "retrieval_only") },
   };

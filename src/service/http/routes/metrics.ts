@@ -14,7 +14,7 @@ export interface MetricsRoutesOptions {
   readonly metrics: Metrics;
   /** Wanted as a Bearer of every scrape. */
   readonly metricsToken: string | undefined;
-  /** The service listens on loopback alone, and no proxy in front of it is known: then no token is needed. */
+  /** The service listens on loopback only, and no proxy in front of it is known: then no token is needed. */
   readonly isLocalOnly: boolean;
 }
 
@@ -47,10 +47,7 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
         ? isLocalOnly && isDirect(request)
         : isSame(request.headers.authorization, metricsToken);
     if (!isAllowed) {
-      throw new ApiProblem(
-        "unauthorized",
-        "metrics need SERVICE_METRICS_TOKEN as Bearer, except from this machine alone",
-      );
+      throw new ApiProblem("unauthorized", "metrics need SERVICE_METRICS_TOKEN as Bearer, except from this machine");
     }
     const load = await readLoad(storage, (error) => request.log.warn({ err: error }, "metrics without the database"));
     return reply.type(metrics.contentType).send(await metrics.render(load));

@@ -55,7 +55,7 @@ const SandboxFacts = z
   .strictObject({
     kind: z.enum(["embedded", "static", "docker", "kubernetes"]),
     shared_by: z.enum(["all_users", "threads_of_a_user", "none"]).meta({
-      description: "Whose turns run in one; none: each thread has its own.",
+      description: "Which turns share one; none: each thread has its own.",
     }),
   })
   .meta({ id: "SandboxFacts", description: "Where turns run." });

@@ -32,7 +32,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
     tags,
     operationId: "createWebhook",
     summary: "Make a webhook",
-    description: "The secret is shown here and after `rotate_secret` alone. Addresses that are not public are refused.",
+    description: "The secret is shown only here and after `rotate_secret`. Addresses that are not public are refused.",
     body: CreateWebhookBody,
     response: { 200: WebhookAnswer, ...refusals("login_required", "url_refused", "webhook_limit") },
   };

@@ -10,9 +10,15 @@ import { ProblemError } from "../../protocol/index.ts";
 import { compileValidator, createTurndProblems, type RedactText } from "./problem.ts";
 import { implyRefusals } from "./refusals.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
-import { limitBodyTime } from "./body-timeout.ts";
 import { hideFilePath } from "./raw-file-path.ts";
 import { loggedPath } from "./request-path.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Its body is large, and limited by its progress. */
+    isUpload?: boolean;
+  }
+}
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
@@ -66,4 +72,17 @@ function createHttpLogger(logger: FastifyBaseLogger): FastifyBaseLogger {
     { room: "http" },
     { redact: ["headers.authorization", "req.headers.authorization", "err.request.headers.authorization"] },
   );
+}
+
+/** Cuts connections whose request has not arrived in full for so long. An upload may take longer: its route watches it. */
+function limitBodyTime(app: FastifyInstance, timeoutMs: number): void {
+  app.addHook("onRequest", async ({ raw, routeOptions }) => {
+    const hasBody = raw.headers["transfer-encoding"] !== undefined || Number(raw.headers["content-length"] ?? 0) > 0;
+    if (!hasBody || routeOptions.config.isUpload === true) return;
+    const timer = setTimeout(() => {
+      if (!raw.complete) raw.destroy();
+    }, timeoutMs);
+    timer.unref();
+    raw.once("end", () => clearTimeout(timer)).once("close", () => clearTimeout(timer));
+  });
 }

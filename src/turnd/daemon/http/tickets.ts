@@ -13,7 +13,7 @@ declare module "fastify" {
 export interface UrlTickets {
   /** @throws {ProblemError} invalid_request for a path that is of no route with `takesTicket` */
   issue(path: string): UrlTicket;
-  /** Whether a ticket opens this path. It is used by that, whatever the answer. */
+  /** Whether a ticket opens this path. The check uses it up, whatever the answer. */
   redeem(ticket: string, path: string): boolean;
 }
 

@@ -17,7 +17,7 @@ export interface InspectorOptions {
 }
 
 /**
- * The page loads from its own origin alone, cannot be framed, and may make no HTML of text: it shows what models and
+ * The page loads only from its own origin, cannot be framed, and may make no HTML of text: it shows what models and
  * programs have written.
  */
 const HEADERS = {

@@ -37,7 +37,7 @@ export function addExamples(document: Document): Document {
       for (const code of codes) shown.add(code);
       const content =
         response.content === undefined ? undefined : showContent(`${route} ${status}`, response.content, codes);
-      const description = response.description === UNDESCRIBED ? describe(response) : response.description;
+      const description = response.description === UNDESCRIBED ? describeAnswer(response) : response.description;
       return [status, { ...response, description, ...(content === undefined ? {} : { content }) }] as const;
     });
     return {
@@ -58,7 +58,7 @@ export function addExamples(document: Document): Document {
     return Object.fromEntries(media);
   }
 
-  function describe({ content = {} }: Operation["responses"][string]): string {
+  function describeAnswer({ content = {} }: Operation["responses"][string]): string {
     const schema = content[JSON_TYPE]?.schema;
     const refs = (schema?.anyOf ?? [schema]).flatMap((each) => (each?.$ref === undefined ? [] : [each.$ref]));
     return refs.map((ref) => findSchema(ref, schemas)?.description ?? "").join(" Or: ");

@@ -129,7 +129,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     description:
       "Replaces the file as a whole, or makes it, with its parents. Until all of the body has arrived and is on the " +
       "disk, what is at the path stays; where it does not arrive, nothing is left. A path with `/` at its end makes a " +
-      `directory. \`If-None-Match: *\` replaces nothing; \`If-Match\` replaces that version alone. ${NOTE}`,
+      `directory. \`If-None-Match: *\` replaces nothing; \`If-Match\` replaces only that version. ${NOTE}`,
     params: FilePath,
     headers: FileChangeHeaders,
     querystring: FileWriteQuery,
@@ -171,7 +171,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     operationId: "removeFile",
     summary: "Remove a file, link or directory",
     description:
-      "A link is removed, and not what it leads to. `If-Match` removes that version of a file alone. With " +
+      "A link is removed, and not what it leads to. `If-Match` removes only that version of a file. With " +
       "`recursive=true` it is answered when all is gone, however long that takes; where something cannot be removed, " +
       "everything else is, and the answer names the first. It ends when its client leaves.",
     params: FilePath,
