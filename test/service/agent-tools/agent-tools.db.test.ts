@@ -15,7 +15,7 @@ const TEXT = "# Boats\n\nAn anchor holds a boat.\n\nA sail moves it.\n";
 
 /** An agent with a knowledge base, and a run of a user who may read it. */
 async function openRun() {
-  const storage = await freshStorage("pglite");
+  const storage = await freshStorage("postgres");
   const desk = await openDesk(storage);
   const [fileId = ""] = await desk.ingest({ "boats.md": TEXT });
   await putAgents(storage, await readAgentsFile(undefined));

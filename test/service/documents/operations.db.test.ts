@@ -6,7 +6,7 @@ import { readInstanceId } from "../../../src/service/sandboxes/instance-id.ts";
 import { ensureRow } from "../../../src/service/sandboxes/sandbox-rows.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
-import { startTestService, type TestService } from "../harness/service.ts";
+import { freshService, startTestService, type TestService } from "../harness/service.ts";
 import { administer, freshDatabase, openTestStorage } from "../harness/storage.ts";
 
 const DOCUMENT = readFileSync(join(REPOSITORY, "docs/service.md"), "utf8");
@@ -50,7 +50,7 @@ async function expectTraces(service: TestService, traces: Awaited<ReturnType<typ
 test("the client in 30 lines, copied, runs an agent", async () => {
   const daemon = await fakeDaemon();
   const directory = temporaryDirectory(onTestFinished);
-  const service = await startTestService({ turndUrl: daemon.url, directory: join(directory, "data") });
+  const service = await freshService("postgres", { turndUrl: daemon.url });
   const { body: key } = await service.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "client" });
   const client = block("js", "SVC_KEY");
   expect(client.trim().split("\n").length).toBeLessThanOrEqual(31);
@@ -64,7 +64,7 @@ test("the client in 30 lines, copied, runs an agent", async () => {
 });
 
 test("the requests of the document make an agent with instructions, share it with a department, and approve a plan", async () => {
-  const service = await startTestService({ turndUrl: (await fakeDaemon()).url });
+  const service = await freshService("postgres", { turndUrl: (await fakeDaemon()).url });
   const script = ['"reviewer"', "DEPARTMENT=", "PLAN="].map((part) => block("sh", part)).join("\n");
   const result = await execa("bash", ["-euo", "pipefail", "-c", script], {
     env: {
@@ -109,7 +109,6 @@ test("PostgreSQL: the commands of the document back up a service that runs, and 
   const daemon = await fakeDaemon();
   const directory = temporaryDirectory(onTestFinished);
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("another engine");
   const first = await startTestService({ turndUrl: daemon.url, databaseUrl: database.url });
   const traces = await leaveTraces(first);
   await runLine("pg_dump", directory, { DATABASE_URL: database.url });
@@ -124,7 +123,6 @@ test("PostgreSQL: the commands of the document back up a service that runs, and 
 test("rotated secrets: keys go on working, logins end, and the start reports what has changed", async () => {
   const daemon = await fakeDaemon();
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("another engine");
   const options = { turndUrl: daemon.url, databaseUrl: database.url };
   const first = await startTestService(options);
   const { body: key } = await first.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "kept" });
@@ -153,7 +151,6 @@ test("rotated secrets: keys go on working, logins end, and the start reports wha
 
 test("a restored copy drops the sandboxes of its original by the command of the document", async () => {
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("another engine");
   const storage = await openTestStorage(database);
   onTestFinished(() => storage.close());
   const original = await readInstanceId(storage);

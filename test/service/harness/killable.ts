@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect, inject, onTestFinished } from "vitest";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { startListening, type ListeningProcess } from "../../harness/listening-process.ts";
 import type { TestDaemon } from "../../harness/daemon.ts";
-import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
@@ -62,24 +62,21 @@ export async function expectWholeStream(service: Killable, runId: string, about:
 /** Starts a process, an API or a worker, and waits until it is ready. */
 export async function startKillableProcess(options: KillableOptions): Promise<ListeningProcess> {
   if (options.databaseUrl === undefined) await seedDataDirectory(options.directory);
-  const killable = await startListening(
-    [process.execPath, join(REPOSITORY, "test/service/programs/killable-service.ts")],
-    {
-      PATH: "/usr/bin:/bin",
-      SERVICE_DATA_DIR: options.directory,
-      SERVICE_PORT: "0",
-      SERVICE_SANDBOX: "static",
-      SERVICE_TURND_URLS: options.turndUrl,
-      // Tests poll.
-      SERVICE_RATE_PER_MINUTE: "0",
-      SERVICE_LEASE_MS: "10000",
-      SERVICE_RUN_CONCURRENCY: "4",
-      ...SECRETS,
-      KILLABLE_MARK: join(options.directory, "killed"),
-      ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
-      ...options.env,
-    },
-  );
+  const killable = await startListening([process.execPath, inject("killableService")], {
+    PATH: "/usr/bin:/bin",
+    SERVICE_DATA_DIR: options.directory,
+    SERVICE_PORT: "0",
+    SERVICE_SANDBOX: "static",
+    SERVICE_TURND_URLS: options.turndUrl,
+    // Tests poll.
+    SERVICE_RATE_PER_MINUTE: "0",
+    SERVICE_LEASE_MS: "10000",
+    SERVICE_RUN_CONCURRENCY: "4",
+    ...SECRETS,
+    KILLABLE_MARK: join(options.directory, "killed"),
+    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+    ...options.env,
+  });
   onTestFinished(async () => {
     killable.kill("SIGKILL");
     await killable.exited;

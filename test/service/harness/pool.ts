@@ -7,7 +7,6 @@ import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { openRunDesk, outcomeOf, type RunDesk } from "./run-desk.ts";
 import { startScriptedEngine } from "./scripted-engine.ts";
-import { freshStorage, type EngineKind } from "./storage.ts";
 
 export const SANDBOX_SECRET = "test-sandbox-secret-0123456789abcdef";
 
@@ -28,9 +27,9 @@ export function testPool(
   return pool;
 }
 
-/** A pool on a scripted engine, and a thread. */
-export async function setUpPool(kind: EngineKind, options: Partial<Parameters<typeof testPool>[0]> = {}) {
-  const storage = await freshStorage(kind);
+/** A pool on a scripted engine, and a thread; no other sandbox is in the storage, which tests may share. */
+export async function setUpPool(storage: Storage, options: Partial<Parameters<typeof testPool>[0]> = {}) {
+  await storage.db.deleteFrom("sandbox").execute();
   const scripted = await startScriptedEngine();
   const thread = await openThread(storage);
   const pool = testPool({ storage, engine: scripted.engine, ...options });

@@ -1,17 +1,19 @@
 import { createParser } from "eventsource-parser";
 import { pino } from "pino";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { startService } from "../../../src/service/service.ts";
 import type { ServiceOptions } from "../../../src/service/serve/service-options.ts";
 import type { ProcessRole } from "../../../src/service/serve/service-options.ts";
 import { readSettings } from "../../../src/service/settings/settings.ts";
-import { createClient, type Answer } from "../../harness/client.ts";
+import { createClient, type Answer, type Client } from "../../harness/client.ts";
+import { startDaemon, type TestDaemon } from "../../harness/daemon.ts";
+import { fakeEnv } from "../../harness/fake-env.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createSentinel, SECRETS } from "./sentinel.ts";
-import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts";
+import { freshDatabase, freshDatabaseUrl, seedDataDirectory, type EngineKind } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
 
 /** An event of a run, as it was sent. */
@@ -22,8 +24,8 @@ export interface SentEvent {
   readonly data: ReturnType<typeof JSON.parse>;
 }
 
-/** A whole service with a turnd, and a user who is logged in. */
-export interface TestService {
+/** A service as one user sees it, who is logged in. */
+export interface ServiceUser {
   readonly url: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   thread(agent?: string): Promise<string>;
@@ -34,6 +36,12 @@ export interface TestService {
   result(runId: string): Promise<Answer["body"]>;
   /** The header that the calls carry. */
   authorization(): string;
+}
+
+/** A whole service with a turnd, seen by its first superadmin. */
+export interface TestService extends ServiceUser {
+  /** Another superadmin, who has nothing yet. */
+  makeUser(): Promise<ServiceUser>;
   stop(): Promise<void>;
 }
 
@@ -48,6 +56,34 @@ export interface TestServiceOptions {
   readonly createSandboxes?: ServiceOptions["createSandboxes"];
   /** Gets every line of the log, at its lowest level. */
   readonly onLog?: (line: string) => void;
+  /** When it ends; absent: with the test. */
+  readonly onDone?: (cleanUp: () => Promise<void>) => void;
+}
+
+/** What a test that shares its service has: the turnd of all, and a user of its own. */
+export interface SharedService {
+  readonly turnd: TestDaemon;
+  readonly service: ServiceUser;
+}
+
+/** One service on PostgreSQL with one turnd for all tests of a file. @returns makes a test's user */
+export function shareService(env: Readonly<Record<string, string>> = {}): () => Promise<SharedService> {
+  let shared: { turnd: TestDaemon; service: TestService } | undefined;
+  beforeAll(async () => {
+    const directory = temporaryDirectory(afterAll);
+    const turnd = await startDaemon({ directory, env: fakeEnv(directory) });
+    afterAll(async () => void (await turnd.stop()));
+    const options = {
+      turndUrl: turnd.url,
+      databaseUrl: await freshDatabaseUrl(),
+      directory: temporaryDirectory(afterAll),
+    };
+    shared = { turnd, service: await startTestService({ ...options, env, onDone: afterAll }) };
+  });
+  return async () => {
+    if (shared === undefined) throw new Error("the service did not start");
+    return { turnd: shared.turnd, service: await shared.service.makeUser() };
+  };
 }
 
 /** A service on a fresh database of an engine. */
@@ -111,7 +147,7 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
     if (service.url !== undefined) sentinel.watch("the metrics", (await client.request("GET", "/metrics")).text);
     await sentinel.assertClean(storage);
   };
-  onTestFinished(stop);
+  (options.onDone ?? onTestFinished)(stop);
   const url = service.url ?? "";
   const client = createClient(url);
   const request: typeof client.request = async (...call) => {
@@ -125,8 +161,21 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
     first.status === 200
       ? first.body
       : (await request("POST", "/api/auth/token", { username: "root", password: PASSWORD })).body;
-  const always = { authorization: `Bearer ${access_token}` };
-  const call: TestService["call"] = (method, path, body, headers) =>
+  const root = actAs({ url, request }, access_token);
+  return {
+    ...root,
+    async makeUser() {
+      const login = { username: `u${crypto.randomUUID().slice(0, 8)}`, password: PASSWORD };
+      await root.call("POST", "/api/auth/users", { ...login, role: "superadmin" });
+      return actAs({ url, request }, (await request("POST", "/api/auth/token", login)).body.access_token);
+    },
+    stop,
+  };
+}
+
+function actAs({ url, request }: Pick<Client, "url" | "request">, token: string): ServiceUser {
+  const always = { authorization: `Bearer ${token}` };
+  const call: ServiceUser["call"] = (method, path, body, headers) =>
     request(method, path, body, { ...always, ...headers });
 
   return {
@@ -159,7 +208,6 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
       });
     },
     authorization: () => always.authorization,
-    stop,
   };
 }
 

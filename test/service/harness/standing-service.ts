@@ -9,8 +9,9 @@ import { waitFor } from "../../harness/wait-for.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { PASSWORD } from "./auth.ts";
 import { createSentinel } from "./sentinel.ts";
+import { freshDatabaseUrl } from "./storage.ts";
 
-/** A service that all tests of a file use, on PGlite and without a turnd; its superadmin is `root`. */
+/** A service that all tests of a file use, without a turnd; its superadmin is `root`. */
 export interface StandingService {
   readonly url: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
@@ -27,6 +28,7 @@ export async function startStandingService(env: Readonly<Record<string, string>>
   const settings = readSettings(
     {
       SERVICE_DATA_DIR: temporaryDirectory(afterAll),
+      DATABASE_URL: await freshDatabaseUrl(),
       SERVICE_PORT: "0",
       SERVICE_SANDBOX: "static",
       SERVICE_TURND_URLS: "http://127.0.0.1:9",

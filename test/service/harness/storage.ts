@@ -9,7 +9,10 @@ import type { EngineChoice } from "../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
 import { TEMPLATE, TEST_DATABASE } from "./provide-databases.ts";
 
-/** Both engines: every storage test runs on each. Law: one dialect. */
+/**
+ * Both engines, for what depends on one: storage, migrations, jobs, races, properties, the pool, kills. Everything else runs on
+ * PostgreSQL. Law: one dialect.
+ */
 export const ENGINES = ["pglite", "postgres"] as const;
 export type EngineKind = (typeof ENGINES)[number];
 
@@ -17,11 +20,18 @@ export type EngineKind = (typeof ENGINES)[number];
 export const LEASE_MS = 10_000;
 
 /** An empty database with the schema in it. */
+export async function freshDatabase(kind: "postgres"): Promise<Extract<EngineChoice, { kind: "postgres" }>>;
+export async function freshDatabase(kind: EngineKind): Promise<EngineChoice>;
 export async function freshDatabase(kind: EngineKind): Promise<EngineChoice> {
   if (kind === "pglite") return { kind, seed: new Blob([readFileSync(inject("pgliteSeed"))]) };
+  return { kind, url: await freshDatabaseUrl(), poolSize: 10 };
+}
+
+/** The address of one on PostgreSQL: a copy of the template costs 40 ms of CPU, a PGlite that is opened a second. */
+export async function freshDatabaseUrl(): Promise<string> {
   const name = `${TEST_DATABASE}${randomBytes(6).toString("hex")}`;
   await administer(`create database ${name} template ${TEMPLATE}`);
-  return { kind, url: Object.assign(new URL(inject("postgres")), { pathname: `/${name}` }).href, poolSize: 10 };
+  return Object.assign(new URL(inject("postgres")), { pathname: `/${name}` }).href;
 }
 
 /** Puts a database with the schema where a service on PGlite looks for its own, unless it has one. */

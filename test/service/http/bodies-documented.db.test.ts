@@ -9,7 +9,7 @@ const BODIES = [
 const METHODS = { post: "POST", put: "PUT", delete: "DELETE" } as const;
 
 test("what a route refuses in a body is documented, also where it needs none", async () => {
-  const { app, superadmin } = await appWithPeople(await freshStorage("pglite"));
+  const { app, superadmin } = await appWithPeople(await freshStorage("postgres"));
   const { paths } = (await app.inject({ url: "/openapi.json" })).json();
   let asked = 0;
   for (const [path, methods] of Object.entries<object>(paths)) {

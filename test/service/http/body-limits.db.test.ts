@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { call } from "../harness/app.ts";
 import { routesOf } from "../harness/app-routes.ts";
 import { appWithPeople } from "../harness/people.ts";
@@ -57,51 +57,49 @@ async function limitsOf(app: FastifyInstance): Promise<Map<string, number>> {
   );
 }
 
-describe.each(ENGINES)("%s", (kind) => {
-  test("every route refuses a body that is longer than it needs, and its message names the limit", async () => {
-    const { app, post } = await openStand(kind);
-    const limits = await limitsOf(app);
-    expect(limits.size).toBeGreaterThan(40);
-    for (const [route, limit] of limits) {
-      // The tools' own credential is looked at first.
-      const refusal = route.endsWith("/agent-tools/mcp")
-        ? /^401 unauthorized/
-        : new RegExp(`^413 body_too_large .*${limit}`);
-      expect(await post(route, padded(limit + 1)), route).toMatch(refusal);
-    }
-  });
+test("every route refuses a body that is longer than it needs, and its message names the limit", async () => {
+  const { app, post } = await openStand("postgres");
+  const limits = await limitsOf(app);
+  expect(limits.size).toBeGreaterThan(40);
+  for (const [route, limit] of limits) {
+    // The tools' own credential is looked at first.
+    const refusal = route.endsWith("/agent-tools/mcp")
+      ? /^401 unauthorized/
+      : new RegExp(`^413 body_too_large .*${limit}`);
+    expect(await post(route, padded(limit + 1)), route).toMatch(refusal);
+  }
+});
 
-  test("a body of countless values, a deep one and a form of countless pairs are refused before they are looked at", async () => {
-    const { post } = await openStand(kind);
-    for (const route of [...PUBLIC, LOGIN]) {
-      expect(await post(route, names(600)), route).toBe(
-        "413 body_too_large the body has more than 1000 values and names",
-      );
-    }
-    expect(await post(LOGIN, "a=1&".repeat(1_001), FORM)).toBe("413 body_too_large the form has more than 1000 pairs");
-    const batch = "POST /api/agent-invocation/agent-call/runs";
-    expect(await post(batch, names(10_001))).toBe("413 body_too_large the body has more than 20000 values and names");
-    expect(await post(batch, "a=1&".repeat(20_001), FORM)).toMatch(/^413 body_too_large .* 20000 pairs/);
-    expect(await post(batch, deep(65))).toBe("413 body_too_large the body is nested deeper than 64");
-    expect(await post(batch, deep(64))).toMatch(/^422 /);
-  });
+test("a body of countless values, a deep one and a form of countless pairs are refused before they are looked at", async () => {
+  const { post } = await openStand("postgres");
+  for (const route of [...PUBLIC, LOGIN]) {
+    expect(await post(route, names(600)), route).toBe(
+      "413 body_too_large the body has more than 1000 values and names",
+    );
+  }
+  expect(await post(LOGIN, "a=1&".repeat(1_001), FORM)).toBe("413 body_too_large the form has more than 1000 pairs");
+  const batch = "POST /api/agent-invocation/agent-call/runs";
+  expect(await post(batch, names(10_001))).toBe("413 body_too_large the body has more than 20000 values and names");
+  expect(await post(batch, "a=1&".repeat(20_001), FORM)).toMatch(/^413 body_too_large .* 20000 pairs/);
+  expect(await post(batch, deep(65))).toBe("413 body_too_large the body is nested deeper than 64");
+  expect(await post(batch, deep(64))).toMatch(/^422 /);
+});
 
-  test("a path that no route has takes no more than a public one", async () => {
-    const { post } = await openStand(kind);
-    expect(await post("POST /api/nothing", padded(BODIES.public + 1))).toMatch(/^413 body_too_large .*16384/);
-    expect(await post("POST /api/nothing", names(600))).toMatch(/^413 body_too_large/);
-    expect(await post("POST /api/nothing", "{}")).toMatch(/^404 route_not_found/);
-  });
+test("a path that no route has takes no more than a public one", async () => {
+  const { post } = await openStand("postgres");
+  expect(await post("POST /api/nothing", padded(BODIES.public + 1))).toMatch(/^413 body_too_large .*16384/);
+  expect(await post("POST /api/nothing", names(600))).toMatch(/^413 body_too_large/);
+  expect(await post("POST /api/nothing", "{}")).toMatch(/^404 route_not_found/);
+});
 
-  test("a form logs in, and an answer repeats no long name", async () => {
-    const { app, post } = await openStand(kind);
-    expect(await post(LOGIN, "username=nobody&password=not%20a+password", FORM)).toMatch(/^401 invalid_credentials/);
-    const answer = await app.inject({
-      method: "POST",
-      url: "/api/auth/cli/sessions",
-      payload: { ["n".repeat(15_000)]: 1 },
-    });
-    expect(answer.statusCode).toBe(422);
-    expect(answer.body.length).toBeLessThan(1_000);
+test("a form logs in, and an answer repeats no long name", async () => {
+  const { app, post } = await openStand("postgres");
+  expect(await post(LOGIN, "username=nobody&password=not%20a+password", FORM)).toMatch(/^401 invalid_credentials/);
+  const answer = await app.inject({
+    method: "POST",
+    url: "/api/auth/cli/sessions",
+    payload: { ["n".repeat(15_000)]: 1 },
   });
+  expect(answer.statusCode).toBe(422);
+  expect(answer.body.length).toBeLessThan(1_000);
 });

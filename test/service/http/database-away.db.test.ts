@@ -16,7 +16,6 @@ const FOR_THE_KNOWN = ["GET /api/knowledge/files/supported-types"];
 // PostgreSQL alone: PGlite is in the process, and cannot be away.
 test("while the database is away every route that needs it answers 503 with Retry-After, and not because of its caller", async () => {
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("not PostgreSQL");
   const wire = await startWire(new URL(database.url));
   const storage = await openTestStorage({ ...database, url: wire.url });
   onTestFinished(() => storage.close());

@@ -1,9 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import description from "../../../openapi.service.json" with { type: "json" };
 import { call } from "../harness/app.ts";
 import { appWithPeople } from "../harness/people.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { freshStorage } from "../harness/storage.ts";
 
 interface Case {
   /** A body without an id, the same with one, and other intents. */
@@ -74,45 +74,43 @@ function idempotentRoutes(): string[] {
   );
 }
 
-describe.each(ENGINES)("%s", (kind) => {
-  test("Idempotency-Key is the request's id on every route that has one, and bound by the same rules", async () => {
-    const storage = await freshStorage(kind);
-    await putAgents(storage, await readAgentsFile(undefined));
-    const { app, owner, other } = await appWithPeople(storage);
-    const thread = (await call(app, "POST", "/api/chat/thread", { agent_id: "cli-b" }, owner)).body.id;
-    const cases = CASES(thread, owner.caller.departmentId);
-    expect(Object.keys(cases).toSorted()).toEqual(idempotentRoutes().toSorted());
-    for (const [route, { body, withId, others }] of Object.entries(cases)) {
-      const url = route.replace("POST ", "");
-      const id = `idempotent-${Object.keys(cases).indexOf(route)}`;
-      const post = async (payload: object, key: string, { token } = owner) =>
-        call(app, "POST", url, payload, { token, headers: { "idempotency-key": key } });
-      const first = await post(body, id);
-      expect([route, first.status]).toEqual([route, 200]);
-      expect((await post(body, id)).body, route).toEqual(first.body);
-      expect((await post(withId(id), id)).body, route).toEqual(first.body);
-      expect((await call(app, "POST", url, withId(id), owner)).body, route).toEqual(first.body);
-      for (const [changed, status, code] of others)
-        expect(await post(changed, id), `${route} ${JSON.stringify(changed)}`).toMatchObject({
-          status,
-          body: { detail: { code } },
-        });
-      expect(await post(withId("another-id"), id), route).toMatchObject({
-        status: 422,
-        body: { detail: { code: "idempotency_key_mismatch" } },
+test("Idempotency-Key is the request's id on every route that has one, and bound by the same rules", async () => {
+  const storage = await freshStorage("postgres");
+  await putAgents(storage, await readAgentsFile(undefined));
+  const { app, owner, other } = await appWithPeople(storage);
+  const thread = (await call(app, "POST", "/api/chat/thread", { agent_id: "cli-b" }, owner)).body.id;
+  const cases = CASES(thread, owner.caller.departmentId);
+  expect(Object.keys(cases).toSorted()).toEqual(idempotentRoutes().toSorted());
+  for (const [route, { body, withId, others }] of Object.entries(cases)) {
+    const url = route.replace("POST ", "");
+    const id = `idempotent-${Object.keys(cases).indexOf(route)}`;
+    const post = async (payload: object, key: string, { token } = owner) =>
+      call(app, "POST", url, payload, { token, headers: { "idempotency-key": key } });
+    const first = await post(body, id);
+    expect([route, first.status]).toEqual([route, 200]);
+    expect((await post(body, id)).body, route).toEqual(first.body);
+    expect((await post(withId(id), id)).body, route).toEqual(first.body);
+    expect((await call(app, "POST", url, withId(id), owner)).body, route).toEqual(first.body);
+    for (const [changed, status, code] of others)
+      expect(await post(changed, id), `${route} ${JSON.stringify(changed)}`).toMatchObject({
+        status,
+        body: { detail: { code } },
       });
-      for (const wrong of ["a/b-is-no-id", "with blanks in", "x".repeat(65), ".."]) {
-        expect(await post(body, wrong), route).toMatchObject({
-          status: 422,
-          body: { detail: [{ loc: ["header", "idempotency-key"] }] },
-        });
-      }
-      // An id is one user's own.
-      if (url !== "/api/agent/runs" && !url.endsWith("/eval/runs")) {
-        const theirs = await post(others[0]?.[0] ?? {}, id, other);
-        expect([route, theirs.status]).toEqual([route, 200]);
-        expect(theirs.body, route).not.toEqual(first.body);
-      }
+    expect(await post(withId("another-id"), id), route).toMatchObject({
+      status: 422,
+      body: { detail: { code: "idempotency_key_mismatch" } },
+    });
+    for (const wrong of ["a/b-is-no-id", "with blanks in", "x".repeat(65), ".."]) {
+      expect(await post(body, wrong), route).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ["header", "idempotency-key"] }] },
+      });
     }
-  });
+    // An id is one user's own.
+    if (url !== "/api/agent/runs" && !url.endsWith("/eval/runs")) {
+      const theirs = await post(others[0]?.[0] ?? {}, id, other);
+      expect([route, theirs.status]).toEqual([route, 200]);
+      expect(theirs.body, route).not.toEqual(first.body);
+    }
+  }
 });

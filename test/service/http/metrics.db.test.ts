@@ -1,10 +1,10 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { createMetrics } from "../../../src/service/http/metrics.ts";
 import { call, testApp } from "../harness/app.ts";
 import { freshService, startTestService } from "../harness/service.ts";
-import { ENGINES, freshDatabase, freshStorage } from "../harness/storage.ts";
+import { freshDatabase, freshStorage } from "../harness/storage.ts";
 
 const TOKEN = "metrics-token-0123456789";
 
@@ -20,62 +20,59 @@ async function scrape(url: string, headers: Record<string, string> = {}): Promis
   return readSamples(await answer.text());
 }
 
-describe.each(ENGINES)("%s", (kind) => {
-  test("a run's end, its dispatch, its events and what is open are counted, and no id is a label", async () => {
-    const service = await freshService(kind, { turndUrl: (await fakeDaemon()).url });
-    const before = await scrape(service.url);
-    expect(before.get("svc_database_up")).toBe(1);
-    expect(before.get('svc_runs_open{status="running"}')).toBe(0);
-    expect(before.get("svc_requests_queued")).toBe(0);
-    expect(before.get('svc_job_lag_seconds{queue="run"}')).toBeGreaterThanOrEqual(0);
-    const thread = await service.thread();
-    const { run_id: done } = await service.submit(thread, "Done.");
-    await service.result(done);
-    const { run_id: failed } = await service.submit(await service.thread(), "exit 3");
-    const { error } = await service.result(failed);
-    const running = await service.submit(thread, "before\nhang");
-    const waiting = await service.submit(thread, "x");
-    expect(waiting.status).toBe("queued");
-    const stream = await fetch(`${service.url}${running.stream_url}`, {
-      headers: { authorization: service.authorization(), accept: "text/event-stream" },
-    });
-    const after = await waitFor("the figures of the running run", async () => {
-      const samples = await scrape(service.url);
-      return samples.get('svc_runs_open{status="running"}') === 1 ? samples : undefined;
-    });
-    await stream.body?.cancel();
-    expect(after.get('svc_runs_total{status="completed",error="none",source="chat"}')).toBe(1);
-    expect(after.get(`svc_runs_total{status="failed",error="${error?.type}",source="chat"}`)).toBe(1);
-    expect(after.get("svc_requests_queued")).toBe(1);
-    expect(after.get("svc_streams_open")).toBe(1);
-    expect(after.get("svc_dispatch_seconds_count")).toBeGreaterThanOrEqual(2);
-    expect(after.get("svc_dispatch_seconds_sum")).toBeGreaterThan(0);
-    expect(after.get("svc_event_seconds_count")).toBeGreaterThan(3);
-    expect(after.get('svc_sandboxes{kind="static",state="ready"}')).toBe(1);
-    const labels = [...after.keys()].join("\n");
-    for (const id of [done, failed, running.run_id, thread, "root", "cli-b"]) expect(labels).not.toContain(id);
-    await service.call("POST", `/api/agent/runs/${running.run_id}/cancel`);
-    await service.result(running.run_id);
+test("a run's end, its dispatch, its events and what is open are counted, and no id is a label", async () => {
+  const service = await freshService("postgres", { turndUrl: (await fakeDaemon()).url });
+  const before = await scrape(service.url);
+  expect(before.get("svc_database_up")).toBe(1);
+  expect(before.get('svc_runs_open{status="running"}')).toBe(0);
+  expect(before.get("svc_requests_queued")).toBe(0);
+  expect(before.get('svc_job_lag_seconds{queue="run"}')).toBeGreaterThanOrEqual(0);
+  const thread = await service.thread();
+  const { run_id: done } = await service.submit(thread, "Done.");
+  await service.result(done);
+  const { run_id: failed } = await service.submit(await service.thread(), "exit 3");
+  const { error } = await service.result(failed);
+  const running = await service.submit(thread, "before\nhang");
+  const waiting = await service.submit(thread, "x");
+  expect(waiting.status).toBe("queued");
+  const stream = await fetch(`${service.url}${running.stream_url}`, {
+    headers: { authorization: service.authorization(), accept: "text/event-stream" },
   });
+  const after = await waitFor("the figures of the running run", async () => {
+    const samples = await scrape(service.url);
+    return samples.get('svc_runs_open{status="running"}') === 1 ? samples : undefined;
+  });
+  await stream.body?.cancel();
+  expect(after.get('svc_runs_total{status="completed",error="none",source="chat"}')).toBe(1);
+  expect(after.get(`svc_runs_total{status="failed",error="${error?.type}",source="chat"}`)).toBe(1);
+  expect(after.get("svc_requests_queued")).toBe(1);
+  expect(after.get("svc_streams_open")).toBe(1);
+  expect(after.get("svc_dispatch_seconds_count")).toBeGreaterThanOrEqual(2);
+  expect(after.get("svc_dispatch_seconds_sum")).toBeGreaterThan(0);
+  expect(after.get("svc_event_seconds_count")).toBeGreaterThan(3);
+  expect(after.get('svc_sandboxes{kind="static",state="ready"}')).toBe(1);
+  const labels = [...after.keys()].join("\n");
+  for (const id of [done, failed, running.run_id, thread, "root", "cli-b"]) expect(labels).not.toContain(id);
+  await service.call("POST", `/api/agent/runs/${running.run_id}/cancel`);
+  await service.result(running.run_id);
+});
 
-  test("a run that is cancelled before it has begun is counted once, and one whose end is undone never", async () => {
-    const storage = await freshStorage(kind);
-    const seen: string[] = [];
-    await storage.transaction(async () => storage.afterCommit(() => seen.push("committed")));
-    await expect(
-      storage.transaction(async () => {
-        storage.afterCommit(() => seen.push("undone"));
-        throw new Error("undo");
-      }),
-    ).rejects.toThrow("undo");
-    expect(seen).toEqual(["committed"]);
-    expect(() => storage.afterCommit(() => undefined)).toThrow("inside a transaction");
-  });
+test("a run that is cancelled before it has begun is counted once, and one whose end is undone never", async () => {
+  const storage = await freshStorage("postgres");
+  const seen: string[] = [];
+  await storage.transaction(async () => storage.afterCommit(() => seen.push("committed")));
+  await expect(
+    storage.transaction(async () => {
+      storage.afterCommit(() => seen.push("undone"));
+      throw new Error("undo");
+    }),
+  ).rejects.toThrow("undo");
+  expect(seen).toEqual(["committed"]);
+  expect(() => storage.afterCommit(() => undefined)).toThrow("inside a transaction");
 });
 
 test("a worker answers health, ready and metrics at SERVICE_METRICS_PORT, and no other route", async () => {
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("wanted postgres");
   const options = { turndUrl: (await fakeDaemon()).url, databaseUrl: database.url };
   const api = await startTestService({ ...options, role: "api" });
   const ready = async (): Promise<unknown> => (await fetch(`${api.url}/api/system/ready`)).json();
@@ -103,7 +100,7 @@ test("a worker answers health, ready and metrics at SERVICE_METRICS_PORT, and no
 });
 
 test("without a token metrics are for this machine alone; with one, for every caller that has it", async () => {
-  const storage = await freshStorage("pglite");
+  const storage = await freshStorage("postgres");
   const local = await testApp(storage);
   onTestFinished(() => local.close());
   const status = async (app: typeof local, headers: Record<string, string>, remoteAddress = "127.0.0.1") =>

@@ -5,7 +5,7 @@ import type { Quota } from "../../../src/service/protocol/common.ts";
 import { call, type AppOverrides } from "../harness/app.ts";
 import { appWithPeople } from "../harness/people.ts";
 import type { Person } from "../harness/person.ts";
-import { ENGINES, freshStorage, type EngineKind } from "../harness/storage.ts";
+import { freshStorage, type EngineKind } from "../harness/storage.ts";
 
 const CALL = "/api/agent-invocation/agent-call/runs";
 const EVAL = "/api/agent-invocation/eval/runs";
@@ -48,101 +48,99 @@ async function withinOneDay(check: () => Promise<void>): Promise<void> {
   }
 }
 
-describe.each(ENGINES)("%s", (kind) => {
-  test("runs of a day: the last one is taken, the next is 429 until midnight, and nothing but the day frees one", () =>
-    withinOneDay(async () => {
-      const { app, owner, storage, setQuota, submit, cancel, makeThread, post } = await openStand(kind);
-      const thread_id = await makeThread();
-      const busy = { thread_id, queue_policy: "reject", meta: { request_id: "request-0001" } };
-      const first = await submit(owner, busy);
-      expect((await submit(owner, { thread_id, queue_policy: "reject" })).body.status).toBe("rejected");
-      await setQuota({ runs_per_day: 2 });
-      const queued = await submit(owner, { thread_id });
-      expect([first.body.status, queued.body.status]).toEqual(["dispatched", "queued"]);
-      const refused = await submit();
-      expect(refused.refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
-      const wait = Number(refused.headers["retry-after"]);
-      const midnight = DAY_SECONDS - (Math.floor(Date.now() / 1_000) % DAY_SECONDS);
-      expect(Math.abs(wait - midnight) % DAY_SECONDS).toBeLessThan(60);
-      expect((await submit(owner, busy)).body.run_id).toBe(first.body.run_id);
-      // What was never run costs nothing; what has run does, whatever became of it and of its thread.
-      await post(`/api/agent/requests/${queued.body.request_id}/cancel`, {});
-      const second = await submit();
-      expect(second.body.status).toBe("dispatched");
-      await cancel(first.body.run_id);
-      await call(app, "DELETE", `/api/chat/thread/${thread_id}`, undefined, owner);
-      expect((await submit()).refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
-      await sql`update run_request set created_at = created_at - interval '1 day'`.execute(storage.db);
-      expect((await submit()).body.status).toBe("dispatched");
-      await setQuota({ runs_per_day: 0 });
-      expect((await submit()).refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
-    }));
-
-  test("tokens of a day: one below is taken, as many as the quota are not; a key counts its own", () =>
-    withinOneDay(async () => {
-      const { storage, owner, key, keyId, setQuota, setKeyQuota, submit } = await openStand(kind);
-      const user_id = owner.caller.userId;
-      const day = sql<string>`(now() at time zone 'UTC')::date`;
-      const spend = (api_key_id: number, input_tokens: number, output_tokens: number, of = day) =>
-        storage.db
-          .insertInto("usage_day")
-          .values({ user_id, api_key_id, day: of, input_tokens, output_tokens })
-          .onConflict((known) =>
-            known.columns(["user_id", "api_key_id", "day"]).doUpdateSet({ input_tokens, output_tokens }),
-          )
-          .execute();
-      await spend(0, 1_000, 0, sql`(now() at time zone 'UTC')::date - 1`);
-      await spend(0, 60, 39);
-      await setQuota({ tokens_per_day: 100 });
-      expect((await submit()).body.status).toBe("dispatched");
-      await spend(keyId, 1, 0);
-      expect((await submit()).refusal).toEqual([429, "quota_exceeded", "tokens_per_day"]);
-      await setQuota({});
-      await setKeyQuota({ tokens_per_day: 2 });
-      expect((await submit(key)).body.status).toBe("dispatched");
-      await spend(keyId, 1, 1);
-      expect((await submit(key)).refusal).toEqual([429, "quota_exceeded", "tokens_per_day"]);
-      expect((await submit(owner)).body.status).toBe("dispatched");
-    }));
-
-  test("active runs: of many at once no more than the quota begin, by whatever way in; an end frees a place", async () => {
-    const { owner, key, setQuota, setKeyQuota, submit, cancel, makeThread, post } = await openStand(kind);
-    await setQuota({ active_runs: 3 });
-    const threads = await Promise.all(Array.from({ length: 8 }, makeThread));
-    const all = await Promise.all(threads.map((thread_id) => submit(owner, { thread_id })));
-    const taken = all.filter(({ status }) => status === 200);
-    expect(taken).toHaveLength(3);
-    const refusals = all.filter(({ status }) => status !== 200);
-    expect(refusals.map(({ refusal, headers }) => [refusal, headers["retry-after"]])).toEqual(
-      refusals.map(() => [[429, "quota_exceeded", "active_runs"], "5"]),
-    );
-    const messages = [{ role: "user", content: "x" }];
-    const ways: [string, object][] = [
-      [CALL, { agent_slug: "cli-b", messages }],
-      [CALL, { agent_slug: "cli-b", messages, async_mode: true }],
-      [EVAL, { agent_slug: "cli-b", query: "x" }],
-    ];
-    const exceeded = [429, "quota_exceeded", "active_runs"];
-    for (const [path, body] of ways) expect((await post(path, body, key)).refusal).toEqual(exceeded);
-    await cancel(taken[0]?.body.run_id);
-    expect((await post(CALL, { agent_slug: "cli-b", messages, async_mode: true }, key)).status).toBe(200);
-    expect((await submit()).refusal).toEqual(exceeded);
-    await setQuota({});
-    await setKeyQuota({ active_runs: 1 });
-    expect((await submit(key)).refusal).toEqual(exceeded);
-    expect((await submit(owner)).body.status).toBe("dispatched");
-  });
-
-  test("a queue is full at its limit, of many at once no more wait", async () => {
-    const { owner, submit, makeThread } = await openStand(kind);
+test("runs of a day: the last one is taken, the next is 429 until midnight, and nothing but the day frees one", () =>
+  withinOneDay(async () => {
+    const { app, owner, storage, setQuota, submit, cancel, makeThread, post } = await openStand("postgres");
     const thread_id = await makeThread();
-    await submit(owner, { thread_id });
-    const all = await Promise.all(Array.from({ length: 8 }, () => submit(owner, { thread_id })));
-    expect(all.filter(({ body }) => body.status === "queued")).toHaveLength(5);
-    expect(
-      all.filter(({ refusal }) => refusal?.[1] === "queue_full").map(({ headers }) => headers["retry-after"]),
-    ).toEqual(["5", "5", "5"]);
-  });
+    const busy = { thread_id, queue_policy: "reject", meta: { request_id: "request-0001" } };
+    const first = await submit(owner, busy);
+    expect((await submit(owner, { thread_id, queue_policy: "reject" })).body.status).toBe("rejected");
+    await setQuota({ runs_per_day: 2 });
+    const queued = await submit(owner, { thread_id });
+    expect([first.body.status, queued.body.status]).toEqual(["dispatched", "queued"]);
+    const refused = await submit();
+    expect(refused.refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
+    const wait = Number(refused.headers["retry-after"]);
+    const midnight = DAY_SECONDS - (Math.floor(Date.now() / 1_000) % DAY_SECONDS);
+    expect(Math.abs(wait - midnight) % DAY_SECONDS).toBeLessThan(60);
+    expect((await submit(owner, busy)).body.run_id).toBe(first.body.run_id);
+    // What was never run costs nothing; what has run does, whatever became of it and of its thread.
+    await post(`/api/agent/requests/${queued.body.request_id}/cancel`, {});
+    const second = await submit();
+    expect(second.body.status).toBe("dispatched");
+    await cancel(first.body.run_id);
+    await call(app, "DELETE", `/api/chat/thread/${thread_id}`, undefined, owner);
+    expect((await submit()).refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
+    await sql`update run_request set created_at = created_at - interval '1 day'`.execute(storage.db);
+    expect((await submit()).body.status).toBe("dispatched");
+    await setQuota({ runs_per_day: 0 });
+    expect((await submit()).refusal).toEqual([429, "quota_exceeded", "runs_per_day"]);
+  }));
+
+test("tokens of a day: one below is taken, as many as the quota are not; a key counts its own", () =>
+  withinOneDay(async () => {
+    const { storage, owner, key, keyId, setQuota, setKeyQuota, submit } = await openStand("postgres");
+    const user_id = owner.caller.userId;
+    const day = sql<string>`(now() at time zone 'UTC')::date`;
+    const spend = (api_key_id: number, input_tokens: number, output_tokens: number, of = day) =>
+      storage.db
+        .insertInto("usage_day")
+        .values({ user_id, api_key_id, day: of, input_tokens, output_tokens })
+        .onConflict((known) =>
+          known.columns(["user_id", "api_key_id", "day"]).doUpdateSet({ input_tokens, output_tokens }),
+        )
+        .execute();
+    await spend(0, 1_000, 0, sql`(now() at time zone 'UTC')::date - 1`);
+    await spend(0, 60, 39);
+    await setQuota({ tokens_per_day: 100 });
+    expect((await submit()).body.status).toBe("dispatched");
+    await spend(keyId, 1, 0);
+    expect((await submit()).refusal).toEqual([429, "quota_exceeded", "tokens_per_day"]);
+    await setQuota({});
+    await setKeyQuota({ tokens_per_day: 2 });
+    expect((await submit(key)).body.status).toBe("dispatched");
+    await spend(keyId, 1, 1);
+    expect((await submit(key)).refusal).toEqual([429, "quota_exceeded", "tokens_per_day"]);
+    expect((await submit(owner)).body.status).toBe("dispatched");
+  }));
+
+test("active runs: of many at once no more than the quota begin, by whatever way in; an end frees a place", async () => {
+  const { owner, key, setQuota, setKeyQuota, submit, cancel, makeThread, post } = await openStand("postgres");
+  await setQuota({ active_runs: 3 });
+  const threads = await Promise.all(Array.from({ length: 8 }, makeThread));
+  const all = await Promise.all(threads.map((thread_id) => submit(owner, { thread_id })));
+  const taken = all.filter(({ status }) => status === 200);
+  expect(taken).toHaveLength(3);
+  const refusals = all.filter(({ status }) => status !== 200);
+  expect(refusals.map(({ refusal, headers }) => [refusal, headers["retry-after"]])).toEqual(
+    refusals.map(() => [[429, "quota_exceeded", "active_runs"], "5"]),
+  );
+  const messages = [{ role: "user", content: "x" }];
+  const ways: [string, object][] = [
+    [CALL, { agent_slug: "cli-b", messages }],
+    [CALL, { agent_slug: "cli-b", messages, async_mode: true }],
+    [EVAL, { agent_slug: "cli-b", query: "x" }],
+  ];
+  const exceeded = [429, "quota_exceeded", "active_runs"];
+  for (const [path, body] of ways) expect((await post(path, body, key)).refusal).toEqual(exceeded);
+  await cancel(taken[0]?.body.run_id);
+  expect((await post(CALL, { agent_slug: "cli-b", messages, async_mode: true }, key)).status).toBe(200);
+  expect((await submit()).refusal).toEqual(exceeded);
+  await setQuota({});
+  await setKeyQuota({ active_runs: 1 });
+  expect((await submit(key)).refusal).toEqual(exceeded);
+  expect((await submit(owner)).body.status).toBe("dispatched");
+});
+
+test("a queue is full at its limit, of many at once no more wait", async () => {
+  const { owner, submit, makeThread } = await openStand("postgres");
+  const thread_id = await makeThread();
+  await submit(owner, { thread_id });
+  const all = await Promise.all(Array.from({ length: 8 }, () => submit(owner, { thread_id })));
+  expect(all.filter(({ body }) => body.status === "queued")).toHaveLength(5);
+  expect(
+    all.filter(({ refusal }) => refusal?.[1] === "queue_full").map(({ headers }) => headers["retry-after"]),
+  ).toEqual(["5", "5", "5"]);
 });
 
 describe("whatever the engine", () => {

@@ -1,11 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Caller } from "../../../src/service/auth/caller.ts";
 import { json } from "../../../src/service/storage/storable.ts";
 import { makeDepartment, testAuth } from "../harness/auth.ts";
 import { call, testApp } from "../harness/app.ts";
 import { makePerson, testKnowledge, uploadFile } from "../harness/knowledge.ts";
 import type { Person } from "../harness/person.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { freshStorage } from "../harness/storage.ts";
 
 // Built from the rules in words, not from the code under test.
 type Level = "global" | "department" | "user";
@@ -30,8 +30,6 @@ const SCOPES: readonly { read: Level; manage: Level | null }[] = [
   { read: "user", manage: null },
   { read: "user", manage: "user" },
 ];
-
-const A_FEW_SCOPES = SCOPES.filter(({ read, manage }) => read === manage);
 
 /** What a route needs; with nothing sent that would pass its own checks, so that one who may is refused by those. */
 const ROUTES: readonly { method: Method; path: string; needs: "read" | "manage" | "upload"; body?: object }[] = [
@@ -83,147 +81,144 @@ function refusalOf(
   return needs === "upload" && role === "user" ? "role_required" : undefined;
 }
 
-describe.each(ENGINES)("%s", (kind) => {
-  // A thousand calls and more: on a loaded machine they take a while. What decides is the same code on both engines; the
-  // lists ask the database, so PGlite has one row of scopes of each kind.
-  test(
-    "every route answers every role under every scope by the table of access, before it looks at the body",
-    { timeout: 300_000 },
-    async () => {
-      const storage = await freshStorage(kind);
-      const { knowledge } = await testKnowledge(storage);
-      const app = await testApp(storage, { auth: testAuth(storage), knowledge });
-      const [department, elsewhere] = [await makeDepartment(storage), await makeDepartment(storage)];
-      const people: (Person & { role: Caller["role"]; match: boolean })[] = [];
-      for (const { role, match } of PEOPLE)
-        people.push({ ...(await makePerson(storage, role, match ? department : elsewhere)), role, match });
-      // A creator who is a plain user now: they manage what they made, and upload no more.
-      const creators = [await makePerson(storage, "admin"), await makePerson(storage, "admin")];
-      await storage.db
-        .updateTable("account")
-        .set({ role: "user" })
-        .where("id", "=", creators[1]?.caller.userId ?? 0)
-        .execute();
-      const named = people.flatMap(({ caller, match }) => (match ? [caller.userId] : []));
-      const scopeOf = (level: Level) => ({
-        access_level: level,
-        department_ids: level === "department" ? [department] : [],
-        user_uids: level === "user" ? named : [],
-      });
-      const answered: string[] = [];
-      const expected: string[] = [];
-      for (const [number, scopes] of (kind === "postgres" ? SCOPES : A_FEW_SCOPES).entries()) {
-        const share = {
-          version: 2,
-          read_scope: scopeOf(scopes.read),
-          manage_scope: scopes.manage === null ? null : scopeOf(scopes.manage),
-        };
-        for (const [which, creator] of creators.entries()) {
-          const role = which === 0 ? ("admin" as const) : ("user" as const);
-          const { caller } = creator;
-          const { kb_id: kbId } = await knowledge.bases.create(
-            { caller: { ...caller, role: "admin" }, ip: null },
-            { name: `kb ${number}`, kb_type: "local", share_config: share as never },
-          );
-          const all = [
-            ...(which === 0 ? people : []).map((person) => ({ ...person, isCreator: false })),
-            { ...creator, role, match: false, isCreator: true },
-          ];
-          for (const person of all) {
-            for (const { method, path, needs, body } of ROUTES) {
-              const url = path.startsWith("/api") ? path.replace("KB", kbId) : `${BASE}${path.replace("KB", kbId)}`;
-              const { status, body: answer } = await call(
-                app,
-                method,
-                url,
-                body === undefined ? undefined : inBase(body, kbId),
-                person,
-              );
-              const refused = [403, 404].includes(status) ? String(answer.detail.code) : undefined;
-              // A file that is not there, to one who may ask.
-              const code = refused === "file_not_found" || refused === "url_fetch_disabled" ? undefined : refused;
-              const line = `${scopes.read}/${scopes.manage} ${person.role} match=${person.match} creator=${person.isCreator} ${method} ${path}`;
-              answered.push(`${line}: ${code}`);
-              expected.push(`${line}: ${refusalOf(person, scopes, needs)}`);
-            }
-            const { body: readable } = await call(app, "GET", `${BASE}/external?limit=500`, undefined, person);
-            const mayRead = readable.databases.some((base: { kb_id: string }) => base.kb_id === kbId);
-            answered.push(`listed ${mayRead}`);
-            expected.push(`listed ${refusalOf(person, scopes, "read") === undefined}`);
-            const { body: managed } = await call(app, "GET", `${BASE}?limit=500`, undefined, person);
-            const mayManage = managed.databases.some((base: { kb_id: string }) => base.kb_id === kbId);
-            answered.push(`managed ${mayManage}`);
-            expected.push(`managed ${refusalOf(person, scopes, "manage") === undefined}`);
+// A thousand calls and more: on a loaded machine they take a while.
+test(
+  "every route answers every role under every scope by the table of access, before it looks at the body",
+  { timeout: 300_000 },
+  async () => {
+    const storage = await freshStorage("postgres");
+    const { knowledge } = await testKnowledge(storage);
+    const app = await testApp(storage, { auth: testAuth(storage), knowledge });
+    const [department, elsewhere] = [await makeDepartment(storage), await makeDepartment(storage)];
+    const people: (Person & { role: Caller["role"]; match: boolean })[] = [];
+    for (const { role, match } of PEOPLE)
+      people.push({ ...(await makePerson(storage, role, match ? department : elsewhere)), role, match });
+    // A creator who is a plain user now: they manage what they made, and upload no more.
+    const creators = [await makePerson(storage, "admin"), await makePerson(storage, "admin")];
+    await storage.db
+      .updateTable("account")
+      .set({ role: "user" })
+      .where("id", "=", creators[1]?.caller.userId ?? 0)
+      .execute();
+    const named = people.flatMap(({ caller, match }) => (match ? [caller.userId] : []));
+    const scopeOf = (level: Level) => ({
+      access_level: level,
+      department_ids: level === "department" ? [department] : [],
+      user_uids: level === "user" ? named : [],
+    });
+    const answered: string[] = [];
+    const expected: string[] = [];
+    for (const [number, scopes] of SCOPES.entries()) {
+      const share = {
+        version: 2,
+        read_scope: scopeOf(scopes.read),
+        manage_scope: scopes.manage === null ? null : scopeOf(scopes.manage),
+      };
+      for (const [which, creator] of creators.entries()) {
+        const role = which === 0 ? ("admin" as const) : ("user" as const);
+        const { caller } = creator;
+        const { kb_id: kbId } = await knowledge.bases.create(
+          { caller: { ...caller, role: "admin" }, ip: null },
+          { name: `kb ${number}`, kb_type: "local", share_config: share as never },
+        );
+        const all = [
+          ...(which === 0 ? people : []).map((person) => ({ ...person, isCreator: false })),
+          { ...creator, role, match: false, isCreator: true },
+        ];
+        for (const person of all) {
+          for (const { method, path, needs, body } of ROUTES) {
+            const url = path.startsWith("/api") ? path.replace("KB", kbId) : `${BASE}${path.replace("KB", kbId)}`;
+            const { status, body: answer } = await call(
+              app,
+              method,
+              url,
+              body === undefined ? undefined : inBase(body, kbId),
+              person,
+            );
+            const refused = [403, 404].includes(status) ? String(answer.detail.code) : undefined;
+            // A file that is not there, to one who may ask.
+            const code = refused === "file_not_found" || refused === "url_fetch_disabled" ? undefined : refused;
+            const line = `${scopes.read}/${scopes.manage} ${person.role} match=${person.match} creator=${person.isCreator} ${method} ${path}`;
+            answered.push(`${line}: ${code}`);
+            expected.push(`${line}: ${refusalOf(person, scopes, needs)}`);
           }
+          const { body: readable } = await call(app, "GET", `${BASE}/external?limit=500`, undefined, person);
+          const mayRead = readable.databases.some((base: { kb_id: string }) => base.kb_id === kbId);
+          answered.push(`listed ${mayRead}`);
+          expected.push(`listed ${refusalOf(person, scopes, "read") === undefined}`);
+          const { body: managed } = await call(app, "GET", `${BASE}?limit=500`, undefined, person);
+          const mayManage = managed.databases.some((base: { kb_id: string }) => base.kb_id === kbId);
+          answered.push(`managed ${mayManage}`);
+          expected.push(`managed ${refusalOf(person, scopes, "manage") === undefined}`);
         }
       }
-      expect(answered).toEqual(expected);
-      expect(answered.length).toBeGreaterThan(kind === "postgres" ? 1_000 : 300);
-      await app.close();
-    },
-  );
-
-  test("only admins make knowledge bases, no query works without a token, and deletion needs managing", async () => {
-    const storage = await freshStorage(kind);
-    const { knowledge } = await testKnowledge(storage);
-    const app = await testApp(storage, { auth: testAuth(storage), knowledge });
-    const [user, admin, other] = [
-      await makePerson(storage, "user"),
-      await makePerson(storage, "admin"),
-      await makePerson(storage, "admin"),
-    ];
-    expect((await call(app, "POST", BASE, { wrong: true }, user)).body.detail.code).toBe("role_required");
-    const made = await call(app, "POST", BASE, { name: "a" }, admin);
-    expect(made.status).toBe(200);
-    expect(await call(app, "POST", BASE, { name: "A" }, admin)).toMatchObject({
-      status: 409,
-      body: { detail: { code: "kb_name_taken" } },
-    });
-    expect((await call(app, "POST", BASE, { name: "A" }, other)).status).toBe(200);
-    const url = `${BASE}/${made.body.database.kb_id}`;
-    expect((await call(app, "DELETE", url, undefined, other)).body.detail.code).toBe("manage_required");
-    for (const { method, path, body } of ROUTES)
-      expect((await call(app, method, path.startsWith("/api") ? path : `${BASE}${path}`, body)).status).toBe(401);
-    expect((await call(app, "DELETE", url, undefined, admin)).body).toMatchObject({ success: true });
-    expect((await call(app, "GET", url, undefined, admin)).body.detail.code).toBe("kb_not_found");
-    expect((await call(app, "POST", BASE, { name: "a" }, admin)).status).toBe(200);
-    await app.close();
-  });
-
-  test("a knowledge base whose content is elsewhere only answers queries, and its files are refused after permission", async () => {
-    const storage = await freshStorage(kind);
-    const { knowledge } = await testKnowledge(storage);
-    const app = await testApp(storage, { auth: testAuth(storage), knowledge });
-    const [admin, outsider] = [await makePerson(storage, "admin"), await makePerson(storage, "user")];
-    expect((await call(app, "POST", BASE, { name: "r", kb_type: "dify" }, admin)).body.detail.code).toBe(
-      "connector_invalid",
-    );
-    const share = {
-      version: 2,
-      read_scope: { access_level: "user", department_ids: [], user_uids: [admin.caller.userId] },
-      manage_scope: null,
-    };
-    await storage.db
-      .insertInto("knowledge_base")
-      .values({
-        id: "kb_remote",
-        name: "r",
-        kb_type: "dify",
-        share_config: json(share),
-        created_by: admin.caller.userId,
-      })
-      .execute();
-    for (const { method, path, needs, body: own } of ROUTES) {
-      const sent = { ...inBase(own ?? {}, "kb_remote"), wrong: 1 };
-      if (path === "/KB" || path.endsWith("/retrieve")) continue;
-      const url = `${path.startsWith("/api") ? "" : BASE}${path.replace("KB", "kb_remote")}`;
-      expect((await call(app, method, url, sent, outsider)).body.detail.code).toBe("kb_not_found");
-      const { status, body } = await call(app, method, url, method === "GET" ? undefined : sent, admin);
-      expect([status, body.detail.code, body.detail.kb_type, needs]).toEqual([400, "retrieval_only", "dify", needs]);
     }
-    expect(
-      (await uploadFile(app, { filename: "a.md", content: "x" }, { kbId: "kb_remote", token: admin.token })).status,
-    ).toBe(400);
+    expect(answered).toEqual(expected);
+    expect(answered.length).toBeGreaterThan(1_000);
     await app.close();
+  },
+);
+
+test("only admins make knowledge bases, no query works without a token, and deletion needs managing", async () => {
+  const storage = await freshStorage("postgres");
+  const { knowledge } = await testKnowledge(storage);
+  const app = await testApp(storage, { auth: testAuth(storage), knowledge });
+  const [user, admin, other] = [
+    await makePerson(storage, "user"),
+    await makePerson(storage, "admin"),
+    await makePerson(storage, "admin"),
+  ];
+  expect((await call(app, "POST", BASE, { wrong: true }, user)).body.detail.code).toBe("role_required");
+  const made = await call(app, "POST", BASE, { name: "a" }, admin);
+  expect(made.status).toBe(200);
+  expect(await call(app, "POST", BASE, { name: "A" }, admin)).toMatchObject({
+    status: 409,
+    body: { detail: { code: "kb_name_taken" } },
   });
+  expect((await call(app, "POST", BASE, { name: "A" }, other)).status).toBe(200);
+  const url = `${BASE}/${made.body.database.kb_id}`;
+  expect((await call(app, "DELETE", url, undefined, other)).body.detail.code).toBe("manage_required");
+  for (const { method, path, body } of ROUTES)
+    expect((await call(app, method, path.startsWith("/api") ? path : `${BASE}${path}`, body)).status).toBe(401);
+  expect((await call(app, "DELETE", url, undefined, admin)).body).toMatchObject({ success: true });
+  expect((await call(app, "GET", url, undefined, admin)).body.detail.code).toBe("kb_not_found");
+  expect((await call(app, "POST", BASE, { name: "a" }, admin)).status).toBe(200);
+  await app.close();
+});
+
+test("a knowledge base whose content is elsewhere only answers queries, and its files are refused after permission", async () => {
+  const storage = await freshStorage("postgres");
+  const { knowledge } = await testKnowledge(storage);
+  const app = await testApp(storage, { auth: testAuth(storage), knowledge });
+  const [admin, outsider] = [await makePerson(storage, "admin"), await makePerson(storage, "user")];
+  expect((await call(app, "POST", BASE, { name: "r", kb_type: "dify" }, admin)).body.detail.code).toBe(
+    "connector_invalid",
+  );
+  const share = {
+    version: 2,
+    read_scope: { access_level: "user", department_ids: [], user_uids: [admin.caller.userId] },
+    manage_scope: null,
+  };
+  await storage.db
+    .insertInto("knowledge_base")
+    .values({
+      id: "kb_remote",
+      name: "r",
+      kb_type: "dify",
+      share_config: json(share),
+      created_by: admin.caller.userId,
+    })
+    .execute();
+  for (const { method, path, needs, body: own } of ROUTES) {
+    const sent = { ...inBase(own ?? {}, "kb_remote"), wrong: 1 };
+    if (path === "/KB" || path.endsWith("/retrieve")) continue;
+    const url = `${path.startsWith("/api") ? "" : BASE}${path.replace("KB", "kb_remote")}`;
+    expect((await call(app, method, url, sent, outsider)).body.detail.code).toBe("kb_not_found");
+    const { status, body } = await call(app, method, url, method === "GET" ? undefined : sent, admin);
+    expect([status, body.detail.code, body.detail.kb_type, needs]).toEqual([400, "retrieval_only", "dify", needs]);
+  }
+  expect(
+    (await uploadFile(app, { filename: "a.md", content: "x" }, { kbId: "kb_remote", token: admin.token })).status,
+  ).toBe(400);
+  await app.close();
 });

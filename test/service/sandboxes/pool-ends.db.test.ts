@@ -5,11 +5,13 @@ import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { oneTurnd } from "../harness/one-turnd.ts";
 import { never, openThread, rowOf, setUpPool, testPool } from "../harness/pool.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { ENGINES, shareStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
+  const storageOf = shareStorage(kind);
+
   test("what a deleted thread left goes with its sandbox, also while that starts; twice and of none is right", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     await pool.removeThread(thread.scope, never);
     expect(await rowOf(storage, thread)).toBeUndefined();
     await pool.acquire(thread.scope, never);
@@ -35,7 +37,7 @@ describe.each(ENGINES)("%s", (kind) => {
   test("of a user's sandbox a deleted thread loses its session alone, which twice is right", async () => {
     const turnd = await fakeDaemon();
     const { engine } = oneTurnd(turnd.url);
-    const storage = await freshStorage(kind);
+    const storage = storageOf();
     const [thread, other] = [await openThread(storage), await openThread(storage)];
     const pool = testPool({ storage, engine, scope: "user" });
     const { client, id } = await pool.acquire(thread.scope, never);
@@ -48,7 +50,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("an idle one is stopped with its volume kept, and resumed as the next generation on it", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind, { idleMs: 0 });
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf(), { idleMs: 0 });
     await thread.begin();
     const first = await pool.acquire(thread.scope, never);
     await pool.sweep();
@@ -65,7 +67,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("idle is counted from the end of the last run, not from its beginning", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind, { idleMs: 60_000 });
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf(), { idleMs: 60_000 });
     await thread.begin();
     await pool.acquire(thread.scope, never);
     await storage.db
@@ -85,7 +87,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("an acquire takes one back that is about to be stopped", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const first = await pool.acquire(thread.scope, never);
     expect(await pool.quiesce(first.id)).toBe(true);
     expect(await rowOf(storage, thread)).toMatchObject({ state: "quiescing" });
@@ -98,7 +100,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a stop of an older generation is refused", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind);
+    const { scripted, thread, pool } = await setUpPool(storageOf());
     const first = await pool.acquire(thread.scope, never);
     expect(await pool.stop(first.id, 1)).toBe(true);
     expect(await pool.stop(first.id, 1)).toBe(true);
@@ -110,7 +112,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("the sweep removes what has no row, volumes only after a day", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const mine = await pool.acquire(thread.scope, never);
     const orphan = { id: uuid7(), generation: 3 };
     scripted.leave(orphan);
@@ -125,7 +127,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a removed one is gone with its volume, whatever it was doing, and a half removal is ended by the sweep", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const first = await pool.acquire(thread.scope, never);
     await pool.destroy(first.id);
     await pool.destroy(first.id);
@@ -139,7 +141,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a service that stops gives its starts back, and leaves what runs running", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const other = await openThread(storage);
     await pool.acquire(thread.scope, never);
     scripted.holdReady(new Promise(() => undefined));

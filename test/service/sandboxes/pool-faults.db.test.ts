@@ -2,11 +2,13 @@ import { sql } from "kysely";
 import { v7 as uuid7 } from "uuid";
 import { describe, expect, test, vi } from "vitest";
 import { never, rowOf, setUpPool } from "../harness/pool.ts";
-import { ENGINES } from "../harness/storage.ts";
+import { ENGINES, shareStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
+  const storageOf = shareStorage(kind);
+
   test("an engine that is away keeps a removal from being done, and the next one does it", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     await pool.acquire(thread.scope, never);
     scripted.isAway = true;
     await expect(pool.removeThread(thread.scope, never)).rejects.toThrow("away");
@@ -17,7 +19,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a start that fails is reported with the engine's last lines; after three in a row the next waits 1, 5, 15 minutes", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const waits: number[] = [];
     for (let failure = 1; failure <= 6; failure += 1) {
       scripted.failNext("no such luck");
@@ -49,14 +51,14 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("one that does not become ready in time has failed, and is removed", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind, { startMs: 1_000 });
+    const { scripted, thread, pool } = await setUpPool(storageOf(), { startMs: 1_000 });
     scripted.holdReady(new Promise(() => undefined));
     await expect(pool.acquire(thread.scope, never)).rejects.toThrow("it was not ready within 1000 ms");
     expect(scripted.running()).toEqual([]);
   });
 
   test("one that is gone without our doing is resumed, also under a client that was using it", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind);
+    const { scripted, thread, pool } = await setUpPool(storageOf());
     await thread.begin();
     const first = await pool.acquire(thread.scope, never);
     scripted.die(first.id);
@@ -69,7 +71,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("an engine that does not answer loses nothing: the row's sandbox goes on", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind, { idleMs: 0 });
+    const { scripted, thread, pool } = await setUpPool(storageOf(), { idleMs: 0 });
     const first = await pool.acquire(thread.scope, never);
     scripted.isAway = true;
     expect((await pool.acquire(thread.scope, never)).generation).toBe(1);
@@ -84,7 +86,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a start while the engine is away does not count as one that failed, and the first after it succeeds", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     scripted.isAway = true;
     for (let tries = 0; tries < 5; tries += 1) {
       await expect(pool.acquire(thread.scope, never)).rejects.toMatchObject({
@@ -98,7 +100,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("one that a person has started again is found where it answers now, also by a client that was using it", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind);
+    const { scripted, thread, pool } = await setUpPool(storageOf());
     const first = await pool.acquire(thread.scope, never);
     scripted.move(first.id);
     await expect(first.client.executors()).rejects.toThrow("turnd GET /v1/executors");
@@ -109,7 +111,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("an engine that does not answer delays neither a start beyond its limit nor a probe", async () => {
-    const { scripted, thread, pool } = await setUpPool(kind, { startMs: 1_000 });
+    const { scripted, thread, pool } = await setUpPool(storageOf(), { startMs: 1_000 });
     scripted.isSilent = true;
     expect(await pool.look()).toEqual({ ok: false, message: "the sandbox engine does not answer" });
     await expect(pool.acquire(thread.scope, never)).rejects.toThrow("it was not ready within 1000 ms");
@@ -119,7 +121,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a start whose process was killed is taken over by the next that needs it, or ended by the sweep", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind, { startMs: 1_000 });
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf(), { startMs: 1_000 });
     const id = uuid7();
     const old = { updated_at: sql<Date>`now() - interval '1 hour'` };
     await storage.db

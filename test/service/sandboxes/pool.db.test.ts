@@ -5,11 +5,13 @@ import type { Storage } from "../../../src/service/storage/storage.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { never, openThread, rowOf, SANDBOX_SECRET, setUpPool, testPool } from "../harness/pool.ts";
 import { startScriptedEngine } from "../harness/scripted-engine.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { ENGINES, freshStorage, shareStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
+  const storageOf = shareStorage(kind);
+
   test("twenty who want a thread's sandbox at once get one start, with the token of its generation", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const got = await Promise.all(Array.from({ length: 20 }, () => pool.acquire(thread.scope, never)));
     expect(new Set(got.map(({ id, generation }) => `${id} ${generation}`)).size).toBe(1);
     expect(scripted.launches).toEqual([{ id: got[0]?.id, generation: 1 }]);
@@ -27,7 +29,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("after another SERVICE_SANDBOX_SECRET a sandbox that runs is stopped, and the next generation has its volume", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const first = await pool.acquire(thread.scope, never);
     await pool.close();
     const sandboxSecret = "another-sandbox-secret-0123456789abcdef";
@@ -44,7 +46,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("another thread has another sandbox; a user's threads share one where the scope is the user", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind);
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf());
     const other = await openThread(storage);
     const [first, second] = [await pool.acquire(thread.scope, never), await pool.acquire(other.scope, never)];
     expect(first.id).not.toBe(second.id);
@@ -59,7 +61,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("at the limit the one idle for longest makes room; where none is idle there is none to be had", async () => {
-    const { storage, scripted, thread, pool } = await setUpPool(kind, { max: 2 });
+    const { storage, scripted, thread, pool } = await setUpPool(storageOf(), { max: 2 });
     const [second, third, fourth] = [await openThread(storage), await openThread(storage), await openThread(storage)];
     const first = await pool.acquire(thread.scope, never);
     await second.begin();

@@ -216,7 +216,7 @@ describe.each(ENGINES)("%s", (kind) => {
         }
         for (const thread of threads) await thread.end();
       }),
-      { numRuns: 12 },
+      { numRuns: kind === "pglite" ? 4 : 12 },
     );
   });
 });

@@ -14,7 +14,7 @@ const BOATS = `# Boats\n\nA sail moves it.\n\n${FILLER}\n## Anchors\n\nAn anchor
 
 /** An app with the people of a first start, and workers whose parser waits until it is let go on. */
 async function openPage(viewport: { width: number; height: number }) {
-  const storage = await freshStorage("pglite");
+  const storage = await freshStorage("postgres");
   const first = await testApp(storage);
   onTestFinished(() => first.close());
   const root = await call(first, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD });

@@ -7,7 +7,7 @@ import { openBrowser, picture } from "../../harness/browser.ts";
 import { freshStorage } from "../../harness/storage.ts";
 
 async function startApp() {
-  const app = await testApp(await freshStorage("pglite"));
+  const app = await testApp(await freshStorage("postgres"));
   onTestFinished(() => app.close());
   const base = await app.listen({ host: "127.0.0.1", port: 0 });
   await call(app, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD });

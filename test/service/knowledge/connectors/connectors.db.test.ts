@@ -21,7 +21,7 @@ async function openRemote(
 ) {
   const lines: string[] = [];
   const server = await startWebServer(answer);
-  const desk = await openDesk(await freshStorage("pglite"), {
+  const desk = await openDesk(await freshStorage("postgres"), {
     outbound: createOutbound({ allow: [`127.0.0.1:${server.port}`], nameServers: ["127.0.0.1:9"] }),
     connectorMs,
     credentials: new Map([["team", { type, base_url: `${server.url}/${type === "dify" ? "v1" : ""}`, api_key: KEY }]]),

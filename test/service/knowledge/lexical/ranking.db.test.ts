@@ -41,7 +41,7 @@ describe.each(ENGINES)("%s", (kind) => {
         for (const [place, { score }] of hits.entries())
           expect(score).toBeLessThanOrEqual(hits[place - 1]?.score ?? Infinity);
       }),
-      { endOnFailure: true, numRuns: kind === "pglite" ? 15 : 30 },
+      { endOnFailure: true, numRuns: kind === "pglite" ? 8 : 20 },
     );
   });
 

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { createParser } from "../../../../src/service/knowledge/parse/create-parser.ts";
+import { explainError } from "../../../../src/service/knowledge/parse/explain.ts";
 import { ParseFailed } from "../../../../src/service/knowledge/parse/failures.ts";
+import { createNormaliser } from "../../../../src/service/knowledge/parse/normalise.ts";
+import { parseOriginal } from "../../../../src/service/knowledge/parse/parse-original.ts";
 import type { Parsed, Parser, ParserOptions } from "../../../../src/service/knowledge/parse/parser.ts";
 
 export const DOCUMENTS = join(import.meta.dirname, "../../../../fixtures/documents");
@@ -70,4 +73,28 @@ export async function mustRead(parser: Parser, filename: string, bytes: Uint8Arr
   const result = await readDocument(parser, filename, typeof bytes === "string" ? Buffer.from(bytes) : bytes);
   if (result instanceof ParseFailed) throw result;
   return result;
+}
+
+/** Reads a document as the child does, in this process: where the process is not what is proved. No program is started. */
+export async function readHere(filename: string, bytes: Buffer): Promise<string | ParseFailed> {
+  const normaliser = createNormaliser();
+  try {
+    const { markdown } = await parseOriginal({
+      bytes,
+      filename,
+      ocr: "off",
+      languages: [],
+      tesseract: null,
+      soffice: null,
+      maxPages: 5_000,
+      scratch: "/nowhere",
+      onProgress: () => undefined,
+      warn: () => undefined,
+    });
+    const pieces: string[] = [];
+    for await (const piece of markdown.text) pieces.push(normaliser.push(piece));
+    return [...pieces, normaliser.end()].join("");
+  } catch (error) {
+    return explainError(error);
+  }
 }

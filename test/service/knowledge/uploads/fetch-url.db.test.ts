@@ -34,7 +34,7 @@ async function openWeb(
     else answer(response, received);
   });
   const nameServer = await startNameServer({ "page.test": [["127.0.0.1"]], ...names });
-  const desk = await openDesk(await freshStorage("pglite"), {
+  const desk = await openDesk(await freshStorage("postgres"), {
     outbound: createOutbound({ allow: ["page.test"], nameServers: [nameServer.address] }),
     fetchRules: { allow, ports: [80, 443, server.port], maxBytes: 100_000, timeoutMs },
     limits: { uploadsOfUser },

@@ -146,7 +146,6 @@ test("addresses of nothing, of another knowledge base or of another kind add not
 
 test("100 MB are uploaded in flat memory", async () => {
   const database = await freshDatabase("postgres");
-  if (database.kind !== "postgres") throw new Error("not PostgreSQL");
   const service = await startKillable({
     directory: temporaryDirectory(onTestFinished),
     turndUrl: "http://127.0.0.1:9",

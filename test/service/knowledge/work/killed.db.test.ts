@@ -28,7 +28,6 @@ test(
   { timeout: 300_000 },
   async () => {
     const database = await freshDatabase("postgres");
-    if (database.kind !== "postgres") throw new Error("not PostgreSQL");
     const directory = temporaryDirectory(onTestFinished);
     const start = (step?: KnowledgeStep): Promise<Killable> =>
       startKillable({
@@ -95,9 +94,11 @@ function expectParsedOnceMore(log: string): void {
     interrupted: list.filter((start) => !isFinished(start)).length,
   }));
   expect(parsed.filter((file) => file.starts > file.interrupted + 1)).toEqual([]);
-  // Steps of the parse interrupted three, and each was begun again.
-  expect(parsed.filter(({ interrupted }) => interrupted > 0).length).toBeGreaterThanOrEqual(3);
-  expect(parsed.filter(({ starts: times }) => times > 1).length).toBeGreaterThanOrEqual(3);
+  // Three steps interrupted a parse, two of them perhaps that of one file, and each was begun again.
+  const count = (of: (file: (typeof parsed)[number]) => number): number =>
+    parsed.reduce((sum, file) => sum + of(file), 0);
+  expect(count(({ interrupted }) => interrupted)).toBeGreaterThanOrEqual(3);
+  expect(count(({ starts: times }) => times - 1)).toBeGreaterThanOrEqual(3);
 }
 
 /** Ids: of the one that is kept, and of one for each step at which a deletion is killed. */

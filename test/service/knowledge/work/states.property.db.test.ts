@@ -93,7 +93,7 @@ describe.each(ENGINES)("%s", (kind) => {
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
         await play(storage(), steps);
       }),
-      { numRuns: kind === "pglite" ? 60 : 100 },
+      { numRuns: kind === "pglite" ? 15 : 60 },
     );
   });
 });

@@ -20,7 +20,7 @@ describe.each(ENGINES)("%s", (kind) => {
         await check(player);
       }),
       {
-        numRuns: Number(process.env["SVC_TEST_RUNS"] ?? 12),
+        numRuns: Number(process.env["SVC_TEST_RUNS"] ?? (kind === "pglite" ? 4 : 12)),
         interruptAfterTimeLimit: 60_000,
         markInterruptAsFailure: false,
       },
@@ -40,7 +40,7 @@ describe.each(ENGINES)("%s", (kind) => {
         },
       ),
       {
-        numRuns: Number(process.env["SVC_TEST_RUNS"] ?? 10),
+        numRuns: Number(process.env["SVC_TEST_RUNS"] ?? (kind === "pglite" ? 4 : 10)),
         interruptAfterTimeLimit: 60_000,
         markInterruptAsFailure: false,
       },
