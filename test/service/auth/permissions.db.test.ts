@@ -137,7 +137,7 @@ test("each role may do to each subject what the documented table says, and a key
 });
 
 test("a list has the users whom each of them may be done to, and no other", async () => {
-  const storage = await freshStorage("pglite");
+  const storage = await freshStorage("postgres");
   const [here, there] = [await makeDepartment(storage), await makeDepartment(storage)];
   const callers: Caller[] = [];
   for (const role of ROLES) {

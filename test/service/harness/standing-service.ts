@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { PASSWORD } from "./auth.ts";
-import { createSentinel } from "./sentinel.ts";
+import { createSentinel, SECRETS } from "./sentinel.ts";
 import { freshDatabaseUrl } from "./storage.ts";
 
 /** A service that all tests of a file use, without a turnd; its superadmin is `root`. */
@@ -29,6 +29,7 @@ export async function startStandingService(env: Readonly<Record<string, string>>
     {
       SERVICE_DATA_DIR: temporaryDirectory(afterAll),
       DATABASE_URL: await freshDatabaseUrl(),
+      ...SECRETS,
       SERVICE_PORT: "0",
       SERVICE_SANDBOX: "static",
       SERVICE_TURND_URLS: "http://127.0.0.1:9",

@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import type { EngineChoice } from "../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
+import { providePglite } from "./pglite-seed.ts";
 import { TEMPLATE, TEST_DATABASE } from "./provide-databases.ts";
 
 /**
@@ -23,7 +24,8 @@ export const LEASE_MS = 10_000;
 export async function freshDatabase(kind: "postgres"): Promise<Extract<EngineChoice, { kind: "postgres" }>>;
 export async function freshDatabase(kind: EngineKind): Promise<EngineChoice>;
 export async function freshDatabase(kind: EngineKind): Promise<EngineChoice> {
-  if (kind === "pglite") return { kind, seed: new Blob([readFileSync(inject("pgliteSeed"))]) };
+  if (kind === "pglite")
+    return { kind, seed: new Blob([readFileSync((await providePglite(inject("directory"))).dump)]) };
   return { kind, url: await freshDatabaseUrl(), poolSize: 10 };
 }
 
@@ -37,7 +39,7 @@ export async function freshDatabaseUrl(): Promise<string> {
 /** Puts a database with the schema where a service on PGlite looks for its own, unless it has one. */
 export async function seedDataDirectory(directory: string): Promise<void> {
   const own = join(directory, "pglite");
-  if (!existsSync(own)) await cp(inject("pgliteTemplate"), own, { recursive: true });
+  if (!existsSync(own)) await cp((await providePglite(inject("directory"))).directory, own, { recursive: true });
 }
 
 /** A storage of this test's own, closed when it is done. */

@@ -42,9 +42,12 @@ test(
       });
     let bases: Bases | undefined;
     for (const step of STEPS) {
-      const service = await start(step);
+      // It may die of what one before it has left, also before it was logged in to, and its answers be lost with it.
+      const service = await start(step).catch((error: unknown) => {
+        if (!existsSync(join(directory, step))) throw error;
+      });
+      if (service === undefined) continue;
       bases ??= await makeBases(service);
-      // Its answers may be lost with it, and it may die of what one before it has left.
       await provoke(service, step, bases).catch(() => undefined);
       await service.exited;
     }
