@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { call } from "../harness/app.ts";
 import { routesOf } from "../harness/app-routes.ts";
 import { appWithPeople } from "../harness/people.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { freshStorage } from "../harness/storage.ts";
 
 const BODIES = { long: 1_000_000, plain: 65_536, public: 16_384, values: 20_000 };
 const JSON_TYPE = "application/json";
@@ -28,8 +28,8 @@ const padded = (bytes: number): string => `{"x":"${"x".repeat(bytes - 8)}"}`;
 const names = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(",")}}`;
 const deep = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
 
-async function openStand(kind: (typeof ENGINES)[number]) {
-  const { app, superadmin } = await appWithPeople(await freshStorage(kind), { bodies: BODIES });
+async function openStand() {
+  const { app, superadmin } = await appWithPeople(await freshStorage("postgres"), { bodies: BODIES });
   const token = { token: superadmin.token };
   const { database } = (await call(app, "POST", "/api/knowledge/databases", { name: "kb" }, token)).body;
   async function post(route: string, payload: string, type = JSON_TYPE): Promise<string> {
@@ -58,7 +58,7 @@ async function limitsOf(app: FastifyInstance): Promise<Map<string, number>> {
 }
 
 test("every route refuses a body that is longer than it needs, and its message names the limit", async () => {
-  const { app, post } = await openStand("postgres");
+  const { app, post } = await openStand();
   const limits = await limitsOf(app);
   expect(limits.size).toBeGreaterThan(40);
   for (const [route, limit] of limits) {
@@ -71,7 +71,7 @@ test("every route refuses a body that is longer than it needs, and its message n
 });
 
 test("a body of countless values, a deep one and a form of countless pairs are refused before they are looked at", async () => {
-  const { post } = await openStand("postgres");
+  const { post } = await openStand();
   for (const route of [...PUBLIC, LOGIN]) {
     expect(await post(route, names(600)), route).toBe(
       "413 body_too_large the body has more than 1000 values and names",
@@ -86,14 +86,14 @@ test("a body of countless values, a deep one and a form of countless pairs are r
 });
 
 test("a path that no route has takes no more than a public one", async () => {
-  const { post } = await openStand("postgres");
+  const { post } = await openStand();
   expect(await post("POST /api/nothing", padded(BODIES.public + 1))).toMatch(/^413 body_too_large .*16384/);
   expect(await post("POST /api/nothing", names(600))).toMatch(/^413 body_too_large/);
   expect(await post("POST /api/nothing", "{}")).toMatch(/^404 route_not_found/);
 });
 
 test("a form logs in, and an answer repeats no long name", async () => {
-  const { app, post } = await openStand("postgres");
+  const { app, post } = await openStand();
   expect(await post(LOGIN, "username=nobody&password=not%20a+password", FORM)).toMatch(/^401 invalid_credentials/);
   const answer = await app.inject({
     method: "POST",

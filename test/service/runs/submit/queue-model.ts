@@ -115,9 +115,11 @@ export class QueueModel {
     return "dispatched";
   }
 
-  end(id: string, ending: Ending): void {
+  end(id: string, found: Ending): void {
     const run = this.get(id)?.run;
     if (run === undefined) throw new Error(`${id} has no run`);
+    // Who has cancelled it expects it cancelled, also where its turn was lost.
+    const ending = run.status === "cancel_requested" && found === "failed" ? "cancelled" : found;
     run.status = ending;
     this.lastEnded = ending;
     const assigned = this.waiting().find(({ target, isAssigned }) => target === id && isAssigned);
