@@ -9,7 +9,7 @@ export const SERVICE_ACCESS: readonly Mutation[] = [
     find: "return caller.departmentId !== null && scope.department_ids.includes(caller.departmentId);",
     replace: "return caller.departmentId !== null;",
     says: "What is shared with one department is read by all of them.",
-    caughtBy: ["test/service/auth/scopes.test.ts"],
+    caughtBy: ["test/service/auth/permissions.db.test.ts", "test/service/knowledge/permissions.db.test.ts"],
   },
   {
     id: "revoked-key",
@@ -108,6 +108,6 @@ export const SERVICE_ACCESS: readonly Mutation[] = [
     find: '  else if (!text.endsWith("\\n")) await handle.appendFile("\\n");\n',
     replace: "",
     says: "A step after a kill is appended to a torn line, and lost.",
-    caughtBy: ["test/service/svc/upload.db.test.ts"],
+    caughtBy: ["test/service/svc/journal.test.ts"],
   },
 ];

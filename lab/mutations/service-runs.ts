@@ -9,10 +9,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: '    .where("run.status", "in", OPEN_RUN_STATUSES)\n',
     replace: "",
     says: "A run that has ended ends again.",
-    caughtBy: [
-      "test/service/runs/submit/races.db.test.ts > postgres a cancel against a finish",
-      "test/service/runs/submit/queue.property.db.test.ts > postgres",
-    ],
+    caughtBy: ["test/service/runs/submit/queue.property.db.test.ts > what happens at the same moment"],
   },
   {
     id: "queue-goes-on-after-a-failure",
