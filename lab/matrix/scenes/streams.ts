@@ -283,7 +283,9 @@ export const IN_STREAM: readonly Scene[] = [
         also: ["provider_error", "network_error", "executor_unavailable"],
       },
     ),
-    fails("responses-no-end", "network_error", "a stream that is closed at once", ends("none")),
+    fails("responses-no-end", "network_error", "a stream that is closed at once", ends("none"), {
+      also: ["provider_error"],
+    }),
     fails(
       "responses-after-text",
       "rate_limited",
