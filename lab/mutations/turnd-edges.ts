@@ -129,13 +129,13 @@ export const EDGE_MUTATIONS: readonly Mutation[] = [
     caughtBy: ["test/kit/http/connections.test.ts"],
   },
   {
-    id: "hidden-text",
+    id: "script-followed",
     room: "turnd/inspector",
     file: "src/turnd/inspector/text/visible.ts",
     find: "return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);",
     replace: "return URL.canParse(text);",
     says: "a link of a model's runs a script in the inspector",
-    caughtBy: ["test/turnd/inspector/markdown.test.ts", "test/turnd/inspector/page-hostile.test.ts"],
+    caughtBy: ["test/turnd/inspector/visible.test.ts"],
   },
   {
     id: "disk-verdict",
