@@ -63,7 +63,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: "if (!agent.is_enabled || !may(caller, PERMISSIONS.useAgent, agent)) {",
     replace: "if (!agent.is_enabled) {",
     says: "A queued run gets an agent that is no longer shared with its user.",
-    caughtBy: ["test/service/runs/submit/races.db.test.ts > postgres what cannot be dispatched any more"],
+    caughtBy: ["test/service/runs/submit/races.db.test.ts > what cannot be dispatched any more"],
   },
   {
     id: "request-id-of-another-request",
@@ -72,7 +72,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: "if (!Buffer.from(request.intent_hash).equals(hash)) {",
     replace: "if (hash.length === 0) {",
     says: "Another request under a known id gets that id's run.",
-    caughtBy: ["test/service/runs/runs.db.test.ts > postgres a run is submitted, followed"],
+    caughtBy: ["test/service/runs/runs.db.test.ts > a run is submitted, followed"],
   },
   {
     id: "queue-one-too-long",
@@ -82,7 +82,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     replace: "if (waiting > decision.maxQueued) {",
     says: "One request more waits than the limit has.",
     caughtBy: [
-      "test/service/runs/submit/races.db.test.ts > postgres the same request at once beyond",
+      "test/service/runs/submit/races.db.test.ts > the same request at once beyond",
       "test/service/runs/submit/queue.property.db.test.ts > postgres",
     ],
   },
@@ -102,7 +102,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: '.on("run_event.seq", ">", afterSeq)',
     replace: '.on("run_event.seq", ">=", afterSeq)',
     says: "A reader that comes back sees its last event again.",
-    caughtBy: ["test/service/runs/runs.db.test.ts > postgres a run is submitted, followed"],
+    caughtBy: ["test/service/runs/runs.db.test.ts > a run is submitted, followed"],
   },
   {
     id: "event-read-while-written",
@@ -139,7 +139,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: "renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,",
     replace: "renewMs: undefined,",
     says: "A long run's lease ends while it is worked on, and another process begins it too.",
-    caughtBy: ["test/service/storage/jobs.db.test.ts > postgres"],
+    caughtBy: ["test/service/storage/jobs.db.test.ts > the lease of a job"],
   },
   {
     id: "query-beside-its-transaction",
@@ -185,7 +185,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     replace: "",
     says: "A process that was overtaken moves the next generation's row.",
     caughtBy: [
-      "test/service/sandboxes/pool-ends.db.test.ts > postgres a stop of an older generation",
+      "test/service/sandboxes/pool-ends.db.test.ts > a stop of an older generation",
       "test/service/sandboxes/pool.property.db.test.ts > postgres",
     ],
   },
@@ -196,6 +196,6 @@ export const SERVICE_RUNS: readonly Mutation[] = [
     find: "const displaced = places < options.max ? undefined",
     replace: "const displaced = places <= options.max ? undefined",
     says: "One sandbox more runs than the limit has.",
-    caughtBy: ["test/service/sandboxes/pool.db.test.ts > postgres at the limit"],
+    caughtBy: ["test/service/sandboxes/pool.db.test.ts > at the limit"],
   },
 ];

@@ -33,6 +33,22 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(done).toEqual([id, other]);
   });
 
+  test("the lease of a job that is worked on is renewed", async () => {
+    const storage = await freshStorage(kind);
+    const id = crypto.randomUUID();
+    const held = Promise.withResolvers<void>();
+    onTestFinished(() => held.resolve());
+    await storage.jobs.work("run", 1, () => held.promise);
+    await storage.transaction((trx) => storage.jobs.send(trx, "run", id));
+    const renewals = new Set<number>();
+    await waitFor("two renewals", async () => {
+      const { rows } = await sql<{ at: Date | null }>`
+        select heartbeat_on as at from tasks_boss.job where id = ${id} and state = 'active'`.execute(storage.db);
+      for (const { at } of rows) if (at !== null) renewals.add(at.getTime());
+      return renewals.size >= 3;
+    });
+  });
+
   test("a job whose handler fails comes again", async () => {
     const storage = await freshStorage(kind);
     const id = crypto.randomUUID();
