@@ -77,7 +77,7 @@ export const SERVICE_RUNS: readonly Mutation[] = [
   {
     id: "queue-one-too-long",
     room: "runs/submit",
-    file: "src/service/runs/submit/take-ordinary.ts",
+    file: "src/service/runs/submit/decide-ordinary.ts",
     find: "if (waiting >= decision.maxQueued) {",
     replace: "if (waiting > decision.maxQueued) {",
     says: "One request more waits than the limit has.",
