@@ -27,7 +27,7 @@ export const EDGE_MUTATIONS: readonly Mutation[] = [
     find: "return { first, length: last - first + 1 };",
     replace: "return { first, length: last - first };",
     says: "a part of a file is a byte short",
-    caughtBy: ["test/turnd/daemon/files/transfers.test.ts"],
+    caughtBy: ["test/turnd/daemon/files/files.test.ts"],
   },
   {
     id: "ticket-used-twice",
