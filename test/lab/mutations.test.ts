@@ -12,7 +12,7 @@ test("each mutation has a name of its own, changes a text that stands once in it
   const faults = ALL.flatMap(({ id, file, find, replace, caughtBy }) => {
     const path = join(REPOSITORY, file);
     const times = existsSync(path) ? readFileSync(path, "utf8").split(find).length - 1 : 0;
-    const missing = caughtBy.filter((test) => !existsSync(join(REPOSITORY, test.split(" > ")[0] ?? "")));
+    const missing = caughtBy.filter((named) => !existsSync(join(REPOSITORY, named.split(" > ")[0] ?? "")));
     return times === 1 && find !== replace && missing.length === 0 ? [] : [{ id, times, missing }];
   });
   expect(faults).toEqual([]);
