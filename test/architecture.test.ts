@@ -89,7 +89,6 @@ function daemonRooms(): Record<string, readonly string[]> {
       protocol,
       ...JOINED,
       ...daemon("turns", "terminal", "files", "http", "tracing", "settings", "version"),
-      "turnd/commands",
     ],
   };
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
-import { placeVariables } from "../../src/turnd/commands/render.ts";
+import { placeVariables } from "../../src/turnd/daemon/serve/configurations.ts";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
 import { listChecks } from "../../src/turnd/daemon/doctor/checks.ts";
 import { createMetrics } from "../../src/turnd/daemon/http/routes/metrics.ts";

@@ -75,7 +75,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     logger,
     isMigrating: values.SERVICE_MIGRATE,
     leaseMs: values.SERVICE_LEASE_MS,
-    onEnded: options.onDatabaseEnded,
+    onDatabaseEnded: options.onDatabaseEnded,
   });
   closers.push(() => storage.close());
   const secrets = await readSecrets(settings, dataDirectory);
@@ -92,7 +92,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   const finishing: FinishOptions = {
     storage,
     eventsRetentionMs: values.SERVICE_EVENTS_RETENTION_MS,
-    onEnded: (trx, run) => noteEnd(storage, trx, run),
+    onRunEnded: (trx, run) => noteEnd(storage, trx, run),
     observer: metrics.observer,
   };
   const outbound = createOutbound({

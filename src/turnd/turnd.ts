@@ -11,7 +11,7 @@ export async function runTurnd(host: Host): Promise<ExitCode> {
   try {
     return await runCommandLine(host);
   } catch (error) {
-    const { secretsOfEnvironment } = await import("./commands/render.ts");
+    const { secretsOfEnvironment } = await import("./daemon/serve/configurations.ts");
     const redact = createRedactor(secretsOfEnvironment(host.env, self(), await host.loadExecutors()));
     process.stderr.write(`turnd: ${redact(describeError(error))}\n`);
     return exitCodeOf(error);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { readConfigurations } from "../../src/turnd/commands/render.ts";
+import { readConfigurations } from "../../src/turnd/daemon/serve/configurations.ts";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
 import { startDaemon } from "../../src/turnd/daemon/serve/daemon.ts";
 import { readSettings } from "../../src/turnd/daemon/settings.ts";

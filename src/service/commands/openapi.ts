@@ -24,7 +24,7 @@ export async function describeService(version: string): Promise<unknown> {
   const logger = pino({ level: "silent" });
   const storage = await openStorage({ engine: { kind: "pglite" }, logger, isMigrating: true, leaseMs: MINUTE_MS });
   try {
-    const finishing = { storage, eventsRetentionMs: MINUTE_MS, onEnded: async () => undefined };
+    const finishing = { storage, eventsRetentionMs: MINUTE_MS, onRunEnded: async () => undefined };
     const secret = "not a secret: nothing is signed with it";
     const runs = createRuns({ storage, finishing, maxQueued: 1, logger });
     const events = await createRunEvents(storage);

@@ -1,3 +1,5 @@
+import type { SandboxKind } from "../protocol/sandboxes.ts";
+
 /** One start of a sandbox. A token, an address and a set of processes belong to a generation; the volume to all of them. */
 export interface InstanceName {
   readonly id: string;
@@ -14,7 +16,7 @@ export type EngineItem =
  * where it belongs to one start, `svc.generation`. Everything may be repeated.
  */
 export interface SandboxEngine {
-  readonly kind: "docker" | "kubernetes";
+  readonly kind: Exclude<SandboxKind, "embedded" | "static">;
   /** What sandboxes are made of, for their rows: no secrets. */
   readonly spec: Readonly<Record<string, unknown>>;
   /**

@@ -1,8 +1,5 @@
+import type { SandboxKind } from "../protocol/sandboxes.ts";
 import type { TurndClient } from "../../turnd/client/turnd-client.ts";
-
-/** The kinds of sandboxes that there are. */
-export const SANDBOX_KINDS = ["embedded", "static", "docker", "kubernetes"] as const;
-export type SandboxKind = (typeof SANDBOX_KINDS)[number];
 
 /** A turnd that is ready. */
 export interface Sandbox {

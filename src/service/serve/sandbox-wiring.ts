@@ -42,7 +42,8 @@ const SECCOMP = join(import.meta.dirname, "../../../sandbox/seccomp.json");
 export async function createSandboxes(wiring: SandboxWiring): Promise<(means: SandboxMeans) => Promise<Sandboxes>> {
   const { settings, logger } = wiring;
   const { values } = settings;
-  switch (values.SERVICE_SANDBOX) {
+  const kind = values.SERVICE_SANDBOX;
+  switch (kind) {
     case "static":
       return async ({ storage }) =>
         createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
@@ -66,7 +67,7 @@ export async function createSandboxes(wiring: SandboxWiring): Promise<(means: Sa
     case "docker":
     case "kubernetes":
       return async (means) => {
-        const engine = await openEngine(settings, await readInstanceId(means.storage));
+        const engine = await openEngine(kind, settings, await readInstanceId(means.storage));
         return createSandboxPool({
           storage: means.storage,
           engine,
@@ -90,7 +91,11 @@ export function sandboxVariables({ values, env }: Pick<Settings, "values" | "env
   };
 }
 
-async function openEngine({ values, env }: Settings, instanceId: string): Promise<SandboxEngine> {
+async function openEngine(
+  kind: SandboxEngine["kind"],
+  { values, env }: Settings,
+  instanceId: string,
+): Promise<SandboxEngine> {
   const common = {
     instanceId,
     image: values.SERVICE_SANDBOX_IMAGE,
@@ -101,19 +106,21 @@ async function openEngine({ values, env }: Settings, instanceId: string): Promis
     },
     env: sandboxVariables({ values, env }),
   };
-  if (values.SERVICE_SANDBOX === "kubernetes") {
-    return openKubernetesEngine({
-      ...common,
-      namespace: values.SERVICE_K8S_NAMESPACE,
-      storageClass: values.SERVICE_K8S_STORAGE_CLASS,
-      volumeGb: values.SERVICE_SANDBOX_VOLUME_GB,
-    });
+  switch (kind) {
+    case "kubernetes":
+      return openKubernetesEngine({
+        ...common,
+        namespace: values.SERVICE_K8S_NAMESPACE,
+        storageClass: values.SERVICE_K8S_STORAGE_CLASS,
+        volumeGb: values.SERVICE_SANDBOX_VOLUME_GB,
+      });
+    case "docker":
+      return openDockerEngine({
+        ...common,
+        network: values.SERVICE_SANDBOX_NETWORK,
+        seccompProfile: await readFile(SECCOMP, "utf8"),
+      });
   }
-  return openDockerEngine({
-    ...common,
-    network: values.SERVICE_SANDBOX_NETWORK,
-    seccompProfile: await readFile(SECCOMP, "utf8"),
-  });
 }
 
 /** The CLIs' user passes through the data directory to its workspaces. */

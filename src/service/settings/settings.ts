@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { SandboxKind } from "../protocol/sandboxes.ts";
 import { readFile, SettingsError } from "./file.ts";
 import { KNOWLEDGE_SETTINGS } from "./knowledge.ts";
 import { flag, integer, list, path, url } from "./types.ts";
@@ -105,10 +106,7 @@ export const SettingsSchema = z.object({
     description: "How long background tasks stay listed after their end",
   }),
   SERVICE_SHUTDOWN_MS: integer(12_000, 1_000, 600_000).meta({ description: "Bound of a stop by SIGTERM" }),
-  SERVICE_SANDBOX: z
-    .enum(["embedded", "static", "docker", "kubernetes"])
-    .default("embedded")
-    .meta({ description: "Where turns run" }),
+  SERVICE_SANDBOX: SandboxKind.default("embedded").meta({ description: "Where turns run" }),
   SERVICE_SANDBOX_SCOPE: z
     .enum(["thread", "user"])
     .default("thread")

@@ -40,7 +40,7 @@ export interface EngineEvents {
   /** An idle connection broke; the next query makes another. */
   onConnectionLost(error: Error): void;
   /** PGlite has ended by itself, and answers nothing more: only another process can open it again. */
-  onEnded?(error: Error): void;
+  onDatabaseEnded?(error: Error): void;
 }
 
 const MINIMUM_VERSION = 150_000;
@@ -66,7 +66,7 @@ async function openPglite(
     directory === undefined
       ? await PGlite.create({ ...options, ...defined({ loadDataDir: seed }) })
       : await openPgliteDirectory(directory, options, seed);
-  const end = watchForEnd(pglite, (error) => events.onEnded?.(error));
+  const end = watchForEnd(pglite, (error) => events.onDatabaseEnded?.(error));
   const listener = createPgliteListener(pglite);
   return {
     kind: "pglite",

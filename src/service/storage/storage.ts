@@ -38,7 +38,7 @@ export interface StorageOptions {
   readonly isMigrating: boolean;
   readonly leaseMs: number;
   /** PGlite has ended by itself: the process has to end, too. */
-  readonly onEnded?: ((error: Error) => void) | undefined;
+  readonly onDatabaseEnded?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -50,7 +50,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { logger } = options;
   const engine = await openEngine(options.engine, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a database connection was lost"),
-    onEnded: (error) => options.onEnded?.(error),
+    onDatabaseEnded: (error) => options.onDatabaseEnded?.(error),
   });
   try {
     return await startStorage(engine, options);

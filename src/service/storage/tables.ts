@@ -1,3 +1,4 @@
+import type { SandboxKind } from "../protocol/sandboxes.ts";
 import type { GeneratedAlways } from "kysely";
 import type {
   WithDefault,
@@ -227,7 +228,7 @@ export interface RunEventTable {
 
 export interface SandboxTable {
   id: string;
-  kind: "embedded" | "static" | "docker" | "kubernetes";
+  kind: SandboxKind;
   scope_key: string;
   generation: WithDefault<number>;
   state: "starting" | "ready" | "quiescing" | "stopped" | "failed" | "deleting";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { shownOn } from "../../kit/command-line/text.ts";
-import { readConfigurations } from "./render.ts";
+import { readConfigurations } from "../daemon/serve/configurations.ts";
 import { describeUselessVariables } from "./unknown-variables.ts";
 import type { Check, OwnPort, Subject, Verdict } from "../daemon/doctor/check.ts";
 import { listChecks } from "../daemon/doctor/checks.ts";

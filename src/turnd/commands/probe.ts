@@ -7,7 +7,7 @@ import { shownOn } from "../../kit/command-line/text.ts";
 import { createRedactor } from "../daemon/event-log/redact.ts";
 import type { Executor } from "../daemon/executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
-import { readConfigurations } from "./render.ts";
+import { readConfigurations } from "../daemon/serve/configurations.ts";
 import { createTurnParts } from "../daemon/serve/turn-parts.ts";
 import { secretsInEnvironment } from "../daemon/executors/secrets/secret-values.ts";
 import type { ProbeStage } from "../daemon/probe/play.ts";

@@ -25,7 +25,7 @@ export async function testApp(
   { syncWaitMs = 600_000, ...overrides }: AppOverrides = {},
 ): Promise<FastifyInstance> {
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
-  const finishing = { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined };
+  const finishing = { storage, eventsRetentionMs: 600_000, onRunEnded: async () => undefined };
   const runs = createRuns({ storage, logger, maxQueued: 5, finishing });
   const events = await createRunEvents(storage);
   const knowledge = overrides.knowledge ?? (await makeKnowledge(storage, openObjectDirectory("/nowhere")));

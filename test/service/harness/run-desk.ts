@@ -33,7 +33,7 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
     .values({ user_id: caller.userId, id: threadId, agent_id: agentId, session_id: randomUUID() })
     .returning("pk")
     .executeTakeFirstOrThrow();
-  const finishing: FinishOptions = { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined };
+  const finishing: FinishOptions = { storage, eventsRetentionMs: 600_000, onRunEnded: async () => undefined };
   const runs = createRuns({
     storage,
     finishing,

@@ -95,7 +95,7 @@ test.runIf(IS_ROOT)(
     const ends: string[] = [];
     const engine = await openEngine(
       { kind: "pglite", directory },
-      { onConnectionLost: () => undefined, onEnded: ({ message }) => ends.push(message) },
+      { onConnectionLost: () => undefined, onDatabaseEnded: ({ message }) => ends.push(message) },
     );
     await sql`create table one (x text not null)`.execute(engine.db);
     await sql`insert into one values ('first')`.execute(engine.db);

@@ -4,6 +4,10 @@ import { FAILURES_PATH, renderFailures } from "../../../scripts/generate/failure
 import { REFERENCE_PATH, renderReference } from "../../../scripts/generate/reference.ts";
 import { KEEPER_LOST, OWN_FAILURES } from "../../../src/turnd/daemon/turns/outcome/own-failure.ts";
 import { VERSION } from "../../../src/turnd/daemon/version.ts";
+import { SettingsSchema } from "../../../src/turnd/daemon/settings-schema.ts";
+import { EVENT_DATA } from "../../../src/turnd/protocol/event-data.ts";
+import { LoggedEvent, TurnEvent } from "../../../src/turnd/protocol/events.ts";
+import { FAILURE_ADVICE } from "../../../src/turnd/protocol/failures.ts";
 import { FailureCode } from "../../../src/turnd/protocol/index.ts";
 
 test("docs/reference.md is that of the source; `node scripts/generate/reference.ts` makes it anew", () => {
@@ -36,11 +40,17 @@ test("every failure that turnd reports by itself is in the table", () => {
   expect(used.length).toBeGreaterThan(5);
 });
 
+test("every event type is one of an event, before and after it is logged", () => {
+  const types = Object.keys(EVENT_DATA).toSorted();
+  for (const union of [TurnEvent, LoggedEvent])
+    expect(union.options.map(({ shape }) => shape.type.value).toSorted()).toEqual(types);
+});
+
 test("every event type, failure code and setting stands in the reference", () => {
   const text = renderReference();
-  for (const name of ["turn.ended", "record.unknown", "daemon_stopped", "cursor_beyond_end", "TURND_MAX_LINE_BYTES"]) {
-    expect(text).toContain(`\`${name}\``);
-  }
+  const names = [...Object.keys(EVENT_DATA), ...Object.keys(FAILURE_ADVICE), ...Object.keys(SettingsSchema.shape)];
+  expect(names.length).toBeGreaterThan(80);
+  expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
   for (const section of text.split("\n## ").slice(1)) expect(section.split("\n| ").length).toBeGreaterThan(5);
 });
 

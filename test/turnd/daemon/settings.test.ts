@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readConfigurations } from "../../../src/turnd/commands/render.ts";
+import { readConfigurations } from "../../../src/turnd/daemon/serve/configurations.ts";
 import { EXECUTORS } from "../../../src/turnd/daemon/executors/registry.ts";
 import { readSettings, SettingsError } from "../../../src/turnd/daemon/settings.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";

@@ -144,7 +144,7 @@ export const FIELD_WORDS: Readonly<Record<string, string>> = {
   id: "Its id.",
   "results.id": "The chunk's id.",
   idle_timeout_ms: "Most milliseconds without output; 0 is no limit. Default: the sandbox's.",
-  image_content: "An image as base64 or a data URL: png, jpeg, gif or webp, at most 10 MiB.",
+  image_content: "An image as base64 or a data URL: png, jpeg, gif or webp. All images of a request: at most 10 MiB.",
   index: "Its place in the request, from 0.",
   "choices.index": "Always 0.",
   indexed: "Files that can be searched.",

@@ -1,3 +1,4 @@
+import { SandboxKind } from "../../protocol/sandboxes.ts";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { KnowledgeEngines } from "../../knowledge/knowledge.ts";
@@ -53,7 +54,7 @@ const Ready = z
   .meta({ id: "Ready" });
 const SandboxFacts = z
   .strictObject({
-    kind: z.enum(["embedded", "static", "docker", "kubernetes"]),
+    kind: SandboxKind,
     shared_by: z.enum(["all_users", "threads_of_a_user", "none"]).meta({
       description: "Which turns share one; none: each thread has its own.",
     }),

@@ -30,18 +30,22 @@ export interface Connectors {
 
 type RemoteKind = Exclude<KbType, "local">;
 
-const PLACES = { dify: DifyPlace, notion: NotionPlace } as const;
+const PLACES = { dify: DifyPlace, notion: NotionPlace } as const satisfies Record<RemoteKind, unknown>;
 
 export function createConnectors({ credentials, outbound, logger, answerMs }: ConnectorsOptions): Connectors {
   const remotes = new Map<string, Remote>();
 
   function open(kind: RemoteKind, connector: Readonly<Record<string, unknown>>): Connector {
-    if (kind === "dify") {
-      const place = read(PLACES.dify, connector);
-      return createDify(remoteOf(kind, place.credential), place);
+    switch (kind) {
+      case "dify": {
+        const place = read(PLACES.dify, connector);
+        return createDify(remoteOf(kind, place.credential), place);
+      }
+      case "notion": {
+        const place = read(PLACES.notion, connector);
+        return createNotion(remoteOf(kind, place.credential), place);
+      }
     }
-    const place = read(PLACES.notion, connector);
-    return createNotion(remoteOf(kind, place.credential), place);
   }
 
   /** One for each credential, whose limit all knowledge bases share. @throws {ApiProblem} connector_invalid */

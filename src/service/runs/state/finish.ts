@@ -30,7 +30,7 @@ export interface FinishOptions {
   readonly storage: Storage;
   readonly eventsRetentionMs: number;
   /** Called at every end, in its transaction: webhooks. */
-  readonly onEnded: (trx: Transaction, run: RunRow) => Promise<void>;
+  readonly onRunEnded: (trx: Transaction, run: RunRow) => Promise<void>;
   readonly observer?: RunObserver | undefined;
 }
 
@@ -124,7 +124,7 @@ export async function finishIn(
     .executeTakeFirstOrThrow();
   await account(trx, run, known.api_key_id, outcome.usage);
   if (isTurnLeft) await options.storage.jobs.send(trx, "turn", run.id);
-  await options.onEnded(trx, run);
+  await options.onRunEnded(trx, run);
   const { source } = known;
   options.storage.afterCommit(() => {
     options.observer?.runEnded({ status: run.status, error: outcome.error?.type, source });

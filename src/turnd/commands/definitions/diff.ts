@@ -36,7 +36,10 @@ async function diff(host: Host, a: string, b: string, options: DiffOptions): Pro
     return TROUBLE;
   }
   warnOfUnknownVariables(host, executors);
-  const [{ printDiff }, { secretsOfEnvironment }] = await Promise.all([import("../diff.ts"), import("../render.ts")]);
+  const [{ printDiff }, { secretsOfEnvironment }] = await Promise.all([
+    import("../diff.ts"),
+    import("../../daemon/serve/configurations.ts"),
+  ]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
   return untilReadOrStopped(
     host,

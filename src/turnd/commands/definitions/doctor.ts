@@ -16,7 +16,10 @@ export function addDoctor({ program, settingsHint, perform }: CommandLine): void
 async function doctor(host: Host, isJson: boolean): Promise<ExitCode> {
   const { env, sandboxDirectory } = host;
   const executors = await loadExecutors(host);
-  const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([import("../doctor.ts"), import("../render.ts")]);
+  const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
+    import("../doctor.ts"),
+    import("../../daemon/serve/configurations.ts"),
+  ]);
   return untilStopped((signal) =>
     runDoctor({
       readSettings: () => readSettings(env, self()),

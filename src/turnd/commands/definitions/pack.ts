@@ -24,7 +24,7 @@ async function pack(host: Host, directory: string, document: string): Promise<Ex
   warnOfUnknownVariables(host, executors);
   const [{ packRecording }, { secretsOfEnvironment }] = await Promise.all([
     import("../pack.ts"),
-    import("../render.ts"),
+    import("../../daemon/serve/configurations.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
   return untilReadOrStopped(host, async (signal) => {

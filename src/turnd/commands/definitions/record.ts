@@ -18,7 +18,7 @@ async function record(host: Host, turnId: string, directory: string): Promise<Ex
   const executors = await loadExecutors(host);
   const [{ recordTurn }, { keysOf, readConfigurations, secretsOf }] = await Promise.all([
     import("../record.ts"),
-    import("../render.ts"),
+    import("../../daemon/serve/configurations.ts"),
   ]);
   const settings = readSettings(host.env, self());
   warnOfUnknownVariables(host, executors);

@@ -18,7 +18,7 @@ async function render(host: Host): Promise<ExitCode> {
   const settings = readSettings(host.env, self());
   warnOfUnknownVariables(host, executors);
   const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
-    import("../render.ts"),
+    import("../../daemon/serve/configurations.ts"),
     import("../../daemon/serve/places.ts"),
   ]);
   assertPlaces(settings, dirname(host.sandboxDirectory));

@@ -44,7 +44,7 @@ async function replay(host: Host, names: readonly string[], options: ReplayOptio
   warnOfUnknownVariables(host, executors);
   const [{ printReplays }, { secretsOfEnvironment }] = await Promise.all([
     import("../replay.ts"),
-    import("../render.ts"),
+    import("../../daemon/serve/configurations.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
   return untilReadOrStopped(host, (signal) =>

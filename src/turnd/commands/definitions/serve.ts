@@ -31,7 +31,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     await Promise.all([
       import("pino"),
       import("../../daemon/serve/daemon.ts"),
-      import("../render.ts"),
+      import("../../daemon/serve/configurations.ts"),
       import("../../daemon/turns/store/secret-book.ts"),
     ]);
   const configured = readConfigurations(settings, executors);

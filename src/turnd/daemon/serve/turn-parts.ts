@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { defined } from "../../../kit/defined.ts";
-import { renderConfigurations, type ConfiguredExecutor } from "../../commands/render.ts";
+import { renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { describeLogin, readAccounts } from "../process/accounts.ts";
 import { toRunAs } from "../process/run-as.ts";

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
 import { EXECUTORS } from "../../../../src/turnd/daemon/executors/registry.ts";
-import { secretsOfEnvironment } from "../../../../src/turnd/commands/render.ts";
+import { secretsOfEnvironment } from "../../../../src/turnd/daemon/serve/configurations.ts";
 import { runDoctor } from "../../../../src/turnd/commands/doctor.ts";
 import { createRedactor } from "../../../../src/turnd/daemon/event-log/redact.ts";
 import { readSettings, type Settings } from "../../../../src/turnd/daemon/settings.ts";

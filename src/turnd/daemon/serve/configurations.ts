@@ -1,14 +1,14 @@
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import type { Configuration } from "../daemon/executors/contract/configuration.ts";
-import type { Executor } from "../daemon/executors/contract/executor.ts";
-import { isPlaceholder, secretsInEnvironment } from "../daemon/executors/secrets/secret-values.ts";
-import { makeUserDirectory } from "../daemon/process/user-files/user-directory.ts";
-import { makeDirectories } from "../daemon/storage/directories.ts";
-import { secretsOfOtel } from "../daemon/tracing/otel-variables.ts";
-import { changeHome, type HomeWriter } from "../daemon/process/user-files/change-home.ts";
-import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../daemon/settings.ts";
+import type { Configuration } from "../executors/contract/configuration.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret-values.ts";
+import { makeUserDirectory } from "../process/user-files/user-directory.ts";
+import { makeDirectories } from "../storage/directories.ts";
+import { secretsOfOtel } from "../tracing/otel-variables.ts";
+import { changeHome, type HomeWriter } from "../process/user-files/change-home.ts";
+import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../settings.ts";
 
 const Places = z.record(z.string(), z.string());
 
