@@ -50,7 +50,7 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
   {
     id: "steer-outweighs-proof",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/outcome/classify.ts",
+    file: "src/turnd/daemon/turns/outcome/conclude.ts",
     find: '    fromProof(hasExitedWell ? ending?.proof : undefined),\n    ...stops("steer", "shutdown"),',
     replace: '    ...stops("steer", "shutdown"),\n    fromProof(hasExitedWell ? ending?.proof : undefined),',
     says: "a turn that has completed is reported as steered away",
@@ -59,7 +59,7 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
   {
     id: "exit-not-asked",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/outcome/classify.ts",
+    file: "src/turnd/daemon/turns/outcome/conclude.ts",
     find: "exit.code === (ending?.proof?.exitCode ?? 0)",
     replace: "exit.code !== undefined",
     says: "a CLI that fails behind its last record is reported as completed",

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import type { DescribedRule, FailureDraft } from "../../src/turnd/daemon/executors/contract/failures.ts";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
-import { listCandidates, type Candidate } from "../../src/turnd/daemon/turns/outcome/classify.ts";
+import { listCandidates, type Candidate } from "../../src/turnd/daemon/turns/outcome/conclude.ts";
 import { KEEPER_LOST, OWN_FAILURES } from "../../src/turnd/daemon/turns/outcome/own-failure.ts";
 import { STOP_REASONS } from "../../src/turnd/daemon/turns/outcome/stop-reasons.ts";
 import { FAILURE_ADVICE, FailureCode } from "../../src/turnd/protocol/index.ts";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { z } from "zod";
 import { placeVariables } from "../../src/turnd/daemon/serve/configurations.ts";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
-import { listChecks } from "../../src/turnd/daemon/doctor/checks.ts";
+import { listChecks } from "../../src/turnd/daemon/doctor/list-checks.ts";
 import { createMetrics } from "../../src/turnd/daemon/http/routes/metrics.ts";
 import { NETWORK_VARIABLES } from "../../src/turnd/daemon/passed-variables.ts";
 import { SettingsSchema } from "../../src/turnd/daemon/settings-schema.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Storage } from "../storage/storage.ts";
-import { anotherNumber } from "./another-number.ts";
+import { nextVersion } from "./next-version.ts";
 import { writeAudit } from "./audit.ts";
 
 /** How many of each ended. */
@@ -19,7 +19,7 @@ export async function endCredentials({ transaction }: Pick<Storage, "transaction
   return transaction(async (trx) => {
     const users = await trx
       .updateTable("account")
-      .set({ epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
+      .set({ epoch: nextVersion("epoch"), updated_at: sql<Date>`now()` })
       .where("deleted_at", "is", null)
       .executeTakeFirstOrThrow();
     await trx.deleteFrom("cli_session").execute();
@@ -37,7 +37,7 @@ export async function endCredentials({ transaction }: Pick<Storage, "transaction
     // Of those that were disabled, too: one that is enabled again must not have a secret from before.
     await trx
       .updateTable("webhook")
-      .set({ secret_version: anotherNumber("secret_version") })
+      .set({ secret_version: nextVersion("secret_version") })
       .execute();
     const ended = {
       users: Number(users.numUpdatedRows),

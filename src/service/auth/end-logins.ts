@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Transaction } from "../storage/transaction.ts";
-import { anotherNumber } from "./another-number.ts";
+import { nextVersion } from "./next-version.ts";
 
 /**
  * Ends all logins of a user: the tokens that were given out, and the logins of clients that the user has approved and that have no
@@ -9,7 +9,7 @@ import { anotherNumber } from "./another-number.ts";
 export async function endLogins(trx: Transaction, userId: number): Promise<void> {
   await trx
     .updateTable("account")
-    .set({ epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
+    .set({ epoch: nextVersion("epoch"), updated_at: sql<Date>`now()` })
     .where("id", "=", userId)
     .execute();
   await trx

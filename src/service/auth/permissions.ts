@@ -5,14 +5,14 @@ import type { Caller } from "./caller.ts";
 import { isInScope } from "./scopes.ts";
 
 /** A user, or the user whose something is, as far as permissions look at one. */
-export interface Managed {
+export interface UserSubject {
   readonly id: number;
   readonly role: Role;
   readonly department_id: number | null;
 }
 
 /** Something shared: who made it, and the stored share config. */
-export interface Shared {
+export interface SharedItem {
   readonly created_by: number | null;
   readonly share_config: unknown;
 }
@@ -24,7 +24,7 @@ interface Ground<Subject> {
 }
 
 /** The same for a list: the condition on the rows of `account`. */
-interface UserGround extends Ground<Managed> {
+interface UserGround extends Ground<UserSubject> {
   where(caller: Caller): RawBuilder<SqlBool>;
 }
 
@@ -50,17 +50,17 @@ const department: UserGround = {
   where: ({ departmentId }) => sql<SqlBool>`account.role = 'user' and account.department_id = ${departmentId}::int`,
 };
 
-const made: Ground<Shared> = {
+const made: Ground<SharedItem> = {
   name: "own",
   holds: ({ userId }, { created_by }) => created_by === userId,
 };
 
-const inReadScope: Ground<Shared> = {
+const inReadScope: Ground<SharedItem> = {
   name: "read_scope",
   holds: (caller, { share_config }) => isInScope(caller, readConfig(share_config)?.read_scope),
 };
 
-const inManageScope: Ground<Shared> = {
+const inManageScope: Ground<SharedItem> = {
   name: "manage_scope",
   holds: (caller, { share_config }) => isInScope(caller, readConfig(share_config)?.manage_scope ?? undefined),
 };
@@ -101,7 +101,7 @@ const ofShared = {
   readBase: { user: [made, inReadScope], admin: [made, inReadScope], superadmin: [all] },
   manageBase: { user: [made], admin: [made, inManageScope], superadmin: [all] },
   addToBase: { user: [], admin: [made, inManageScope], superadmin: [all] },
-} satisfies Record<string, Permission<Ground<Shared>>>;
+} satisfies Record<string, Permission<Ground<SharedItem>>>;
 
 /**
  * Who may do what. The only place that knows what a role is: a new role is a column, a new action a row.

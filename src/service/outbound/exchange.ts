@@ -21,7 +21,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
 }
 
-export interface Answered {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
@@ -30,7 +30,7 @@ export interface Answered {
 const MAX_HEADER_BYTES = 16_384;
 
 /** Sends one request on a connection of its own. A redirect's body is not read. */
-export async function exchange(options: Exchange): Promise<Answered> {
+export async function exchange(options: Exchange): Promise<HttpAnswer> {
   const { url, method, headers, body, maxBytes, signal } = options;
   const dispatcher = createDispatcher(options);
   try {

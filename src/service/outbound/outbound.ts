@@ -1,6 +1,6 @@
 import { addressInHost, isPublicAddress } from "./address.ts";
 import { explainFault, OutboundFailed, OutboundRefused } from "./errors.ts";
-import { exchange, type Answered, type Exchange } from "./exchange.ts";
+import { exchange, type HttpAnswer, type Exchange } from "./exchange.ts";
 import { createResolve } from "./resolve.ts";
 
 export interface OutboundOptions {
@@ -30,7 +30,7 @@ export interface OutboundRequest {
 }
 
 /** What came back, and from where after the redirects. */
-export interface OutboundAnswer extends Answered {
+export interface OutboundAnswer extends HttpAnswer {
   readonly url: string;
 }
 
@@ -81,7 +81,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     return addresses;
   }
 
-  async function visit(one: Omit<Exchange, "addresses">): Promise<Answered> {
+  async function visit(one: Omit<Exchange, "addresses">): Promise<HttpAnswer> {
     try {
       return await exchange({ ...one, addresses: await addressesOf(one.url, one.signal) });
     } catch (error) {

@@ -12,7 +12,7 @@ import type { FinishOptions } from "./state/finish.ts";
 import { readHistory, type HistoryPage } from "./read/history.ts";
 import { submit } from "./submit/intake.ts";
 import type { Intent, AcceptedRequest } from "./submit/intent.ts";
-import { continueThread, promoteToSteer } from "./control/queue.ts";
+import { continueThread, promoteToSteer } from "./control/queue-controls.ts";
 import { readIntent } from "./submit/read-intent.ts";
 import { findBlocking } from "./state/rows.ts";
 import { findRequest, findRun, listRuns, type RunDetails } from "./read/find-runs.ts";

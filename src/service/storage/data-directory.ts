@@ -20,7 +20,7 @@ export class DataDirectoryUnusable extends Error {
 }
 
 /** What others could reach, and no longer can. */
-export interface Closed {
+export interface ClosedDirectory {
   readonly path: string;
   /** How many files and directories in it were open. */
   readonly entries: number;
@@ -42,14 +42,14 @@ const OWN =
  * @returns what was open until now
  * @throws {DataDirectoryExposed} where another user owns it or what is in it, or where all users share it
  */
-export async function protectDataDirectory(directory: string): Promise<Closed[]> {
+export async function protectDataDirectory(directory: string): Promise<ClosedDirectory[]> {
   await makePassable(directory);
   await restrict(directory);
   for (const path of PASSED.map((name) => join(directory, name))) {
     await assertOurs(path);
     await narrow(path);
   }
-  const closed: Closed[] = [];
+  const closed: ClosedDirectory[] = [];
   for (const name of await readdir(directory)) {
     if (!OWN.test(name)) continue;
     const path = join(directory, name);

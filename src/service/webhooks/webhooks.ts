@@ -11,7 +11,7 @@ import {
   type WebhookAnswer,
 } from "../protocol/webhooks.ts";
 import type { KnownActor } from "../auth/accounts.ts";
-import { anotherNumber } from "../auth/another-number.ts";
+import { nextVersion } from "../auth/next-version.ts";
 import { writeAudit } from "../auth/audit.ts";
 import type { Caller } from "../auth/caller.ts";
 import { webhookSecret } from "../auth/derive.ts";
@@ -97,7 +97,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
             events: events ?? known.events,
             ...defined({ is_enabled: isEnabled }),
             ...(isEnabled === true ? { consecutive_failures: 0 } : {}),
-            ...(isRotating ? { secret_version: anotherNumber("secret_version") } : {}),
+            ...(isRotating ? { secret_version: nextVersion("secret_version") } : {}),
           })
           .where("id", "=", known.id)
           .returningAll()

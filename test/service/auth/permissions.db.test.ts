@@ -8,8 +8,8 @@ import {
   mayAll,
   PERMISSIONS,
   whereMay,
-  type Managed,
-  type Shared,
+  type UserSubject,
+  type SharedItem,
 } from "../../../src/service/auth/permissions.ts";
 import { makeDepartment, makeUser } from "../harness/auth.ts";
 import { freshStorage } from "../harness/storage.ts";
@@ -61,7 +61,7 @@ const callerOf = (role: Role, credential: Caller["credential"] = { type: "jwt" }
 });
 
 /** Users, each with the grounds that it is a subject of. */
-const usersOf = (role: Role): [string, Managed, readonly string[]][] => [
+const usersOf = (role: Role): [string, UserSubject, readonly string[]][] => [
   ["oneself", { id: 1, role, department_id: DEPARTMENT }, role === "user" ? ["own", "department"] : ["own"]],
   ["a user of the department", { id: 2, role: "user", department_id: DEPARTMENT }, ["department"]],
   ["an admin of the department", { id: 2, role: "admin", department_id: DEPARTMENT }, []],
@@ -71,7 +71,7 @@ const usersOf = (role: Role): [string, Managed, readonly string[]][] => [
 ];
 
 /** Things shared, each with the grounds that it is a subject of. */
-const SHARED: [string, Shared, readonly string[]][] = [
+const SHARED: [string, SharedItem, readonly string[]][] = [
   ["own, shared with no other", { created_by: 1, share_config: config(scope({ user_uids: [9] })) }, ["own"]],
   ["own, unreadable", { created_by: 1, share_config: { version: 3 } }, ["own"]],
   ["read by all", { created_by: 2, share_config: config(everybody) }, ["read_scope"]],
@@ -105,7 +105,7 @@ test("each role may do to each subject what the documented table says, and a key
     const isOfShared = [...row.grounds.user, ...row.grounds.admin].some((word) => word.endsWith("_scope"));
     for (const role of ROLES) {
       const words = row.grounds[role];
-      const subjects: [string, Managed | Shared, readonly string[]][] = isOfShared ? SHARED : usersOf(role);
+      const subjects: [string, UserSubject | SharedItem, readonly string[]][] = isOfShared ? SHARED : usersOf(role);
       for (const [name, subject, holding] of subjects) {
         const isDue = words.includes("all") || words.some((word) => holding.includes(word));
         const answers = [callerOf(role), callerOf(role, KEY)].map((caller) =>

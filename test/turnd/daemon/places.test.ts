@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { assertPlaces, assertStateIsOurs } from "../../../src/turnd/daemon/serve/places.ts";
+import { assertPlaces, assertStateIsOurs } from "../../../src/turnd/daemon/serve/check-directories.ts";
 import { readSettings } from "../../../src/turnd/daemon/settings.ts";
 import { REPOSITORY, temporaryDirectory, userDirectory } from "../../harness/temporary.ts";
 

@@ -7,7 +7,7 @@ import { callerOf } from "../callers.ts";
 import { idempotencyKey, idempotent } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import { readTraceparent } from "../../../kit/http/traceparent.ts";
-import { whileWanted } from "../while-wanted.ts";
+import { whileWanted } from "../abort-on-disconnect.ts";
 
 const tags = ["agent-calls"];
 const of = [

@@ -17,7 +17,7 @@ import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";
-import { whileWanted } from "../while-wanted.ts";
+import { whileWanted } from "../abort-on-disconnect.ts";
 
 const tags = ["knowledge-queries"];
 const PATH = "/api/knowledge/databases/external";

@@ -9,7 +9,7 @@ import type { UploadPart } from "../../knowledge/uploads/uploads.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";
-import { whileWanted } from "../while-wanted.ts";
+import { whileWanted } from "../abort-on-disconnect.ts";
 
 const tags = ["knowledge-files"];
 

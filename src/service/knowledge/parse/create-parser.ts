@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Chunk } from "../indexing/chunk.ts";
-import { chooseLanguages, findEngines } from "./engines.ts";
-import { type Bounds, type Done, exchange, handInput } from "./exchange.ts";
+import { chooseLanguages, findEngines } from "./programs.ts";
+import { type Bounds, type Done, exchange, handInput } from "./child-requests.ts";
 import { startChild } from "./limits.ts";
 import type { ChildRequest } from "./messages.ts";
 import type {

@@ -163,7 +163,7 @@ async function searchVectors(
   }
 }
 
-interface Chosen {
+interface Selection {
   readonly kept: readonly Ranked[];
   readonly passages: ReadonlyMap<number, Passage>;
   readonly isReranked: boolean;
@@ -175,7 +175,7 @@ async function choose(
   base: BaseRow,
   query: string,
   { ranked, options, warnings }: { ranked: readonly Ranked[]; options: Options; warnings: string[] },
-): Promise<Chosen> {
+): Promise<Selection> {
   if (!options.use_reranker) {
     const kept = cut(ranked, options, { isReranked: false, warnings });
     return { kept, passages: await readPassages(wiring.storage, base.no, kept), isReranked: false };

@@ -16,7 +16,7 @@ export interface ClaimOwner {
 }
 
 /** What became of a try to claim. */
-export type Claimed =
+export type ClaimResult =
   | { readonly outcome: "claimed"; readonly row: FileRow }
   /** This task has finished this work on it before. */
   | { readonly outcome: "finished"; readonly row: FileRow }
@@ -54,7 +54,7 @@ export async function claimFile(
     readonly owner: ClaimOwner;
     readonly leaseMs: number;
   },
-): Promise<Claimed> {
+): Promise<ClaimResult> {
   const { work, owner } = claim;
   const row = await trx
     .selectFrom("knowledge_file")

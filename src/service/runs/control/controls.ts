@@ -4,16 +4,16 @@ import { watchControls, type ControlWatch } from "../../storage/watch-controls.t
 import type { RequestRow } from "../state/rows.ts";
 
 /** The controls that reach an attempt while it runs. May be delivered again. Law: the row is the truth. */
-export interface Controlled {
+export interface RunControl {
   onCancel(): void;
   onSteer(request: RequestRow): void;
 }
 
 /** Asks the rows, for all attempts of this process at once, whether they have a control. */
-export type Controls = ControlWatch<Controlled>;
+export type Controls = ControlWatch<RunControl>;
 
 export async function createControls(storage: Storage, logger: Logger): Promise<Controls> {
-  return watchControls<Controlled>(storage, logger, async (watched) => {
+  return watchControls<RunControl>(storage, logger, async (watched) => {
     const ids = [...watched.keys()];
     const cancelled = await storage.db
       .selectFrom("run")

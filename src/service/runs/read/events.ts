@@ -12,12 +12,12 @@ export interface RunEvents {
   /** Resolves when the run has ended; false when the signal aborted before. */
   waitForEnd(runId: string, signal: AbortSignal): Promise<boolean>;
   /** Begins to listen; look at the rows after this, then wait. */
-  arm(channel: "svc_events" | "svc_requests", id: string): Armed;
+  arm(channel: "svc_events" | "svc_requests", id: string): NoticeWait;
   close(): Promise<void>;
 }
 
 /** A wait that began before its caller looked, so that nothing that comes in between is missed. */
-export interface Armed {
+export interface NoticeWait {
   /** Resolves at a notice, at an abort, and after the poll's time at the latest. */
   wait(signal: AbortSignal): Promise<void>;
   disarm(): void;
@@ -48,7 +48,7 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
     ),
   );
 
-  function arm(channel: string, id: string): Armed {
+  function arm(channel: string, id: string): NoticeWait {
     const key = `${channel}:${id}`;
     const notice = Promise.withResolvers<void>();
     const waiters = waiting.get(key) ?? new Set();

@@ -140,7 +140,7 @@ export async function dispatchHead(storage: Storage, trx: Transaction, threadPk:
 }
 
 /** What a resume keeps of the run that it resumes. */
-type Inherited = Pick<Manifest, "model_spec" | "tool_approval_mode">;
+type ParentOptions = Pick<Manifest, "model_spec" | "tool_approval_mode">;
 
 /** The agent as it is now, with what the request asks of it; only who may use it gets one. @throws {ApiProblem} */
 export async function freezeManifest(
@@ -179,7 +179,7 @@ async function findAgent(
 }
 
 /** What a run needs of an agent, with what its request asks. @throws {ApiProblem} model_unknown */
-export function manifestOf(agent: AgentRow, options: RequestOptions, inherited?: Inherited): Manifest {
+export function manifestOf(agent: AgentRow, options: RequestOptions, inherited?: ParentOptions): Manifest {
   const isOwn = inherited === undefined;
   return {
     agent_slug: agent.slug,

@@ -5,7 +5,7 @@ import type { Controls } from "../control/controls.ts";
 import type { FinishOptions } from "../state/finish.ts";
 import type { Ownership } from "../state/rows.ts";
 import type { RunObserver } from "../state/observer.ts";
-import type { RetryOptions } from "./retry.ts";
+import type { RetryOptions } from "./ask-turnd.ts";
 import type { RunRow } from "../state/rows.ts";
 import type { ToolServers, TurnSource } from "./turn-body.ts";
 

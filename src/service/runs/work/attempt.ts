@@ -11,7 +11,7 @@ import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { explainRefusal, retryUntilDone, type RetryOptions } from "./retry.ts";
+import { explainRefusal, retryUntilDone, type RetryOptions } from "./ask-turnd.ts";
 import { readContent, type RunRow } from "../state/rows.ts";
 import { traceFields } from "../state/trace-id.ts";
 import { assignmentOf } from "./turn-body.ts";

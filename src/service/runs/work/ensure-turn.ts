@@ -6,7 +6,7 @@ import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { append } from "../state/append.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { CancelledBeforeTurn, OwnershipLost } from "../state/failures.ts";
-import { retryUntilDone } from "./retry.ts";
+import { retryUntilDone } from "./ask-turnd.ts";
 import { turnBody, type TurnSource, type Assignment } from "./turn-body.ts";
 
 /** The turn of a run. */

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Terminal } from "../../../kit/command-line/terminal.ts";
 import { count, formatBytes, safeLine, table } from "../../../kit/command-line/text.ts";
 import { openJournal } from "../upload/journal.ts";
-import { scan, type Scanned } from "../upload/scan.ts";
+import { scan, type ScanResult } from "../upload/scan.ts";
 import { uploadFiles, type UploadSummary } from "../upload/upload-files.ts";
 
 export interface UploadOptions {
@@ -60,7 +60,7 @@ export async function upload(context: Context, path: string, options: UploadOpti
 }
 
 /** Finds what to upload; a user who may not upload is refused before anything is read. */
-async function look(client: Client, terminal: Terminal, path: string, options: UploadOptions): Promise<Scanned> {
+async function look(client: Client, terminal: Terminal, path: string, options: UploadOptions): Promise<ScanResult> {
   const records = `/api/knowledge/databases/${encodeURIComponent(options.kbId)}/documents`;
   readAnswer(Records, await client.call({ method: "GET", path: records, query: { limit: 1 } }));
   const [types, info] = await Promise.all([
@@ -84,7 +84,7 @@ async function look(client: Client, terminal: Terminal, path: string, options: U
   return scanned;
 }
 
-function showPlan(terminal: Terminal, { files, skipped }: Scanned, bytes: number): ExitCode {
+function showPlan(terminal: Terminal, { files, skipped }: ScanResult, bytes: number): ExitCode {
   if (files.length > 0)
     terminal.text(
       table(
@@ -103,7 +103,7 @@ function showPlan(terminal: Terminal, { files, skipped }: Scanned, bytes: number
   return EXIT.done;
 }
 
-function showSkipped(terminal: Terminal, skipped: Scanned["skipped"]): void {
+function showSkipped(terminal: Terminal, skipped: ScanResult["skipped"]): void {
   if (skipped.length === 0) return;
   const named = skipped.slice(0, MOST_NAMED).map(({ path, reason }) => [reason, path]);
   terminal.notice(table(["SKIPPED", "PATH"], named));

@@ -12,7 +12,7 @@ export interface FoundFile {
   readonly mtimeMs: number;
 }
 
-export interface Skipped {
+export interface SkippedFile {
   readonly path: string;
   readonly reason: SkipReason;
 }
@@ -35,22 +35,22 @@ export interface ScanRules {
   readonly maxBytes: number;
 }
 
-export interface Scanned {
+export interface ScanResult {
   /** What was given, as it is on disk. */
   readonly root: string;
   /** By path, byte by byte. */
   readonly files: readonly FoundFile[];
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedFile[];
 }
 
 /** Of a record's `source_path`. */
 const MAX_PATH = 1_024;
 
 /** Finds what is to be uploaded: one file, or all below a directory. Nothing is followed and nothing hidden is taken. */
-export async function scan(given: string, rules: ScanRules): Promise<Scanned> {
+export async function scan(given: string, rules: ScanRules): Promise<ScanResult> {
   const { root, stats } = await look(given);
   const files: FoundFile[] = [];
-  const skipped: Skipped[] = [];
+  const skipped: SkippedFile[] = [];
 
   function take(path: string, absolute: string, { size, mtimeMs }: Stats): void {
     const reason = reasonToSkip(path, size, rules);

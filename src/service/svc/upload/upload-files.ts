@@ -8,7 +8,7 @@ import { formatBytes, safeLine } from "../../../kit/command-line/text.ts";
 import { addRecords } from "./add-records.ts";
 import type { Entry, Journal } from "./journal.ts";
 import { fileForm } from "./multipart.ts";
-import type { FoundFile, Scanned, Skipped } from "./scan.ts";
+import type { FoundFile, ScanResult, SkippedFile } from "./scan.ts";
 import { settle, type Settled } from "./settle.ts";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -17,7 +17,7 @@ import { pipeline } from "node:stream/promises";
 /** What an upload came to, as `--json` prints it. */
 export interface UploadSummary {
   readonly scanned: number;
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedFile[];
   /** Files whose content the knowledge base has, from this upload or before it. */
   readonly already_there: number;
   readonly uploaded: number;
@@ -49,7 +49,7 @@ const BATCH = 50;
 const UPLOAD_MS = 60_000;
 
 /** Uploads files and adds their records, each once, whatever an upload before was ended in. */
-export async function uploadFiles(job: UploadJob, { files, skipped }: Scanned): Promise<UploadSummary> {
+export async function uploadFiles(job: UploadJob, { files, skipped }: ScanResult): Promise<UploadSummary> {
   const { journal, signal, terminal } = job;
   const failed: FailedFile[] = [];
   const totals = { there: 0, uploaded: 0, added: 0, bytes: 0 };

@@ -19,7 +19,7 @@ async function render(host: Host): Promise<ExitCode> {
   warnOfUnknownVariables(host, executors);
   const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
     import("../../daemon/serve/configurations.ts"),
-    import("../../daemon/serve/places.ts"),
+    import("../../daemon/serve/check-directories.ts"),
   ]);
   assertPlaces(settings, dirname(host.sandboxDirectory));
   const configured = readConfigurations(settings, executors).filter(({ configuration }) => configuration.isConfigured);

@@ -45,7 +45,7 @@ export interface SequenceStart {
   readonly hash: Hash;
 }
 
-interface Rendered {
+interface RenderedEvent {
   readonly event: NewEvent;
   readonly seq: number;
 }
@@ -76,10 +76,10 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
     render(events) {
       const stamp = `"at":"${events[0]?.at ?? now()}",${ids}`;
       let text = "";
-      let pieces: Rendered[] = [];
+      let pieces: RenderedEvent[] = [];
       lines.clear();
 
-      function addRedacted({ event, seq }: Rendered): void {
+      function addRedacted({ event, seq }: RenderedEvent): void {
         const head = headOf({ ...event, native: redactNative(event.native, redact) }, seq, stamp);
         lines.add(`${head}${stringifyRedacted(event.data, redact)}}\n`);
       }

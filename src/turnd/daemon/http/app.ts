@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { z } from "zod";
 import { ProblemError } from "../../protocol/index.ts";
-import type { TerminalService } from "../terminal/service.ts";
+import type { TerminalService } from "../terminal/terminal-service.ts";
 import type { FileService } from "../files/file-service.ts";
 import type { RequestedIds, TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";

@@ -4,7 +4,7 @@ import { closeState } from "../storage/state-modes.ts";
 import { createStarter } from "../process/starter/starter.ts";
 import { holdLock } from "../storage/lock.ts";
 import type { Daemon, DaemonOptions } from "./daemon-wiring.ts";
-import { assertPlaces, assertStateIsOurs } from "./places.ts";
+import { assertPlaces, assertStateIsOurs } from "./check-directories.ts";
 import { checkDirectories } from "./start-directories.ts";
 
 /**

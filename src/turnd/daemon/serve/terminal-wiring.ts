@@ -6,7 +6,7 @@ import { createTerminalSite } from "../http/terminal/terminal-site.ts";
 import { toRunAs } from "../process/run-as.ts";
 import { listenAt } from "./listen.ts";
 import type { Settings } from "../settings.ts";
-import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
+import { startTerminal, type RunningTerminal } from "../terminal/start-terminal.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
 import { VERSION } from "../version.ts";
 import { checkWorkspace } from "../turns/executors/workspace.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import { ProblemError } from "../../protocol/index.ts";
 import type { Access } from "./access.ts";
-import type { TerminalLimits } from "./context.ts";
+import type { TerminalLimits } from "./terminal-parts.ts";
 import { shellLabel } from "./shell-label.ts";
 import type { Shells } from "./shells.ts";
 import { serveViewer } from "./viewer.ts";

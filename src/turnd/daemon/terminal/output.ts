@@ -1,6 +1,6 @@
 import { ProblemError } from "../../protocol/index.ts";
 import { wholeCharacters } from "./ring.ts";
-import type { OutputOptions, OutputSlice } from "./service.ts";
+import type { OutputOptions, OutputSlice } from "./terminal-service.ts";
 import type { Shell } from "./shell.ts";
 
 /**

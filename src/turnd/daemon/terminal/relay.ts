@@ -9,7 +9,7 @@ import { startKeptOnPipes } from "../process/keeper/piped-keeper.ts";
 import { sweepLeftovers } from "../process/keeper/leftovers.ts";
 import { asUser } from "../process/run-as.ts";
 import type { ProcessTree } from "../process/keeper/tree.ts";
-import type { TerminalContext } from "./context.ts";
+import type { TerminalContext } from "./terminal-parts.ts";
 
 /** A shell's processes and the two pipes to its terminal. */
 export interface Relay {

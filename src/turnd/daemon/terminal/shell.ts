@@ -6,7 +6,7 @@ import type { ShellEndedBy, ShellExit, ShellSession, TerminalSize } from "../../
 import { readExit } from "../process/keeper/keeper.ts";
 import { stopTree, sweepTree } from "../process/keeper/tree.ts";
 import { waitForExit } from "../process/keeper/wait-exit.ts";
-import type { TerminalContext } from "./context.ts";
+import type { TerminalContext } from "./terminal-parts.ts";
 import { createIdleWatch } from "./idle-watch.ts";
 import { frameKeys, frameSize, removeShellGroup, startRelay } from "./relay.ts";
 import { createRing, type OutputRing } from "./ring.ts";

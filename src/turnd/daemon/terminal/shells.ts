@@ -4,7 +4,7 @@ import { GroupError } from "../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { KeeperDiskError } from "../process/keeper/keeper.ts";
 import { isStorageError } from "../storage/storage-error.ts";
-import type { TerminalContext } from "./context.ts";
+import type { TerminalContext } from "./terminal-parts.ts";
 import { shellLabel } from "./shell-label.ts";
 import { startShell, type Shell } from "./shell.ts";
 

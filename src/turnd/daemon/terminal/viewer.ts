@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from "ws";
 import { ProblemError, ViewerMessage, type TerminalMessage } from "../../protocol/index.ts";
-import type { TerminalLimits } from "./context.ts";
+import type { TerminalLimits } from "./terminal-parts.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 

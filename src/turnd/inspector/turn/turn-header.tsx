@@ -10,7 +10,7 @@ import { UsageFacts } from "../events/facts.tsx";
 import type { EventStore } from "./event-store.ts";
 import { Siblings } from "./siblings.tsx";
 import { StatusMark } from "./status.tsx";
-import { Waiting } from "./waiting.tsx";
+import { ActivityLine } from "./activity-line.tsx";
 import { TurnActions } from "./turn-actions.tsx";
 
 /** What a turn was asked, how it stands, and what can be done with it. */
@@ -33,7 +33,7 @@ export function TurnHeader({ turn, store }: { readonly turn: Tolerant<TurnSnapsh
           {turn.model !== undefined && <span>{turn.model}</span>}
           <span>{turn.mode}</span>
           {turn.status === "queued" && turn.queue_position > 0 && <span>{turn.queue_position} ahead</span>}
-          {turn.status === "running" && <Waiting turn={turn} store={store} />}
+          {turn.status === "running" && <ActivityLine turn={turn} store={store} />}
           {result !== undefined && <span>{formatDuration(result.duration_ms)}</span>}
           {result?.usage !== undefined && <UsageFacts usage={result.usage} />}
           {turn.metadata !== undefined &&

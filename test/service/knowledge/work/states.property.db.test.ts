@@ -9,7 +9,7 @@ import {
   finishParse,
   releaseFile,
   sweepClaims,
-  type Claimed,
+  type ClaimResult,
 } from "../../../../src/service/knowledge/state/claims.ts";
 import type { FileWork } from "../../../../src/service/knowledge/state/states.ts";
 import type { KnowledgeFileStatus as Status } from "../../../../src/service/storage/knowledge-tables.ts";
@@ -232,7 +232,7 @@ async function perform(storage: Storage, fileId: string, tasks: readonly string[
   const owner: Owner = { taskId: tasks[step.task] ?? "", attempt: step.attempt };
   switch (step.type) {
     case "claim": {
-      const claimed: Claimed = await storage.transaction((trx) =>
+      const claimed: ClaimResult = await storage.transaction((trx) =>
         claimFile(trx, {
           kbId: "kb_states",
           fileId,

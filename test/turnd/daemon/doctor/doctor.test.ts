@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { listChecks } from "../../../../src/turnd/daemon/doctor/checks.ts";
+import { listChecks } from "../../../../src/turnd/daemon/doctor/list-checks.ts";
 import { EXECUTORS } from "../../../../src/turnd/daemon/executors/registry.ts";
 import { startDaemon } from "../../../harness/daemon.ts";
 import { processesNaming } from "../../../harness/processes.ts";

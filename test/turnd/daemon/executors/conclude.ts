@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Executor } from "../../../../src/turnd/daemon/executors/contract/executor.ts";
 import type { OutputLine } from "../../../../src/turnd/daemon/executors/contract/translator.ts";
 import { EndedBy } from "../../../../src/turnd/daemon/turns/lifecycle/turn-file.ts";
-import { concludeTurn } from "../../../../src/turnd/daemon/turns/outcome/classify.ts";
+import { concludeTurn } from "../../../../src/turnd/daemon/turns/outcome/conclude.ts";
 import { readLines, type Recording } from "./recordings.ts";
 
 /** Both files of a recording, stdout first. */

@@ -1,5 +1,5 @@
 import { ProblemError, type ShellSession } from "../../../../src/turnd/protocol/index.ts";
-import type { TerminalService } from "../../../../src/turnd/daemon/terminal/service.ts";
+import type { TerminalService } from "../../../../src/turnd/daemon/terminal/terminal-service.ts";
 import { AT } from "./fake-service.ts";
 
 /** A TerminalService whose shells are texts: what is typed is printed, and `exit` ends. For the tests of the HTTP room. */

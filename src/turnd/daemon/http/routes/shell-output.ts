@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { ShellOutput, ShellOutputHeaders, ShellOutputQuery } from "../../../protocol/index.ts";
 import { SessionPath } from "../../../protocol/requests.ts";
-import type { OutputSlice, TerminalService } from "../../terminal/service.ts";
+import type { OutputSlice, TerminalService } from "../../terminal/terminal-service.ts";
 import { shellLabel } from "../../terminal/shell-label.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import { readOffset } from "../streaming/cursor.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../protocol/index.ts";
 import { SessionPath } from "../../../protocol/requests.ts";
 import { readHostName } from "../../../../kit/http/host-name.ts";
-import type { TerminalService } from "../../terminal/service.ts";
+import type { TerminalService } from "../../terminal/terminal-service.ts";
 import { refusals } from "../refusals.ts";
 
 export interface ShellRoutesOptions {

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { describeTwoHosts, hasTwoHosts } from "../../../../kit/http/one-host.ts";
 import { ProblemError, Ticket, TicketRequest } from "../../../protocol/index.ts";
-import type { TerminalService } from "../../terminal/service.ts";
+import type { TerminalService } from "../../terminal/terminal-service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "../auth.ts";
 import { createBareApp } from "../bare-app.ts";
 import { limitConnections } from "../connections.ts";

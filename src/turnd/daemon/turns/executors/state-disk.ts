@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ownFailure } from "../outcome/own-failure.ts";
-import type { TurnFacts } from "../outcome/classify.ts";
+import type { TurnFacts } from "../outcome/conclude.ts";
 
 /** So little is left where a disk is full: what a CLI writes next does not fit, whatever the block size. */
 const FULL_BYTES = 262_144;

@@ -2,7 +2,7 @@ import type { Executor } from "../../executors/contract/executor.ts";
 import type { LocatedCli } from "./located.ts";
 
 /** Why a binary runs no turns: a repository's code would run in it. */
-export interface Unguarded {
+export interface GuardFault {
   readonly message: string;
   readonly remedy: string;
 }
@@ -16,7 +16,7 @@ export function describeUnguarded(
   { codeGuard }: Executor,
   cliName: string,
   located: LocatedCli & { readonly ok: true },
-): Unguarded | undefined {
+): GuardFault | undefined {
   const { guard, version, path } = located;
   if (codeGuard === undefined || guard === undefined || guard === "proven") return undefined;
   const why = guard === "failed" ? "turnd's guard fails in it" : "it ignores turnd's guard";

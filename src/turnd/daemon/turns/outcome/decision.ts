@@ -1,7 +1,7 @@
 import { defined } from "../../../../kit/defined.ts";
 import type { Decision, Evidence, TriedRule, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import { tryRules } from "../../executors/classification/rules.ts";
-import { decide, listCandidates, type Candidate, type TurnFacts } from "./classify.ts";
+import { decide, listCandidates, type Candidate, type TurnFacts } from "./conclude.ts";
 import { STOP_REASONS } from "./stop-reasons.ts";
 
 /** How a turn ended, in one word. */

@@ -13,7 +13,7 @@ import type { Ending } from "../../executors/contract/translator.ts";
 import { countedExecutor, type TurnObserver } from "../lifecycle/observer.ts";
 import { digestOfInstructions, instructionsOf } from "../lifecycle/turn-instructions.ts";
 import type { TurnTracer } from "../lifecycle/tracer.ts";
-import { concludeTurn, type TurnFacts } from "./classify.ts";
+import { concludeTurn, type TurnFacts } from "./conclude.ts";
 import { explainTurn } from "./decision.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { writeResult } from "./result-file.ts";

@@ -5,7 +5,7 @@ import { GroupError } from "../../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../../process/keeper/keeper.ts";
 import { exhaustedFailure, ownFailure } from "./own-failure.ts";
-import type { TurnFacts } from "./classify.ts";
+import type { TurnFacts } from "./conclude.ts";
 import { MissingExecutorError } from "./missing-executor.ts";
 import type { Counts } from "./event-counts.ts";
 import { isStorageError } from "../../storage/storage-error.ts";

@@ -7,7 +7,7 @@ import { followOutput, type OutputBatch, type TakenLine } from "../../process/ou
 import { hasRun, type Recording } from "../../replay/recording.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import { withoutExit } from "../outcome/without-exit.ts";
-import type { TurnFacts } from "../outcome/classify.ts";
+import type { TurnFacts } from "../outcome/conclude.ts";
 import { consumeOutput, type ConsumeResult, type ConsumeOptions } from "../run/consume.ts";
 import { degradedEvent, startedEvent } from "../run/daemon-events.ts";
 import type { EndedBy } from "../lifecycle/turn-file.ts";

@@ -5,7 +5,7 @@ import type { DriftWatch } from "../../executors/contract/records.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { idsOf, type Recording } from "../../replay/recording.ts";
 import { inRuns } from "../../replay/timeline.ts";
-import { concludeTurn } from "../outcome/classify.ts";
+import { concludeTurn } from "../outcome/conclude.ts";
 import type { Counts } from "../outcome/event-counts.ts";
 import { explainTurn } from "../outcome/decision.ts";
 import { runReplayCore } from "./replay-core.ts";

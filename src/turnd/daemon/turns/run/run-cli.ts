@@ -10,7 +10,7 @@ import type { Executors } from "../executors/executors.ts";
 import { findFullDisk } from "../executors/state-disk.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnObserver } from "../lifecycle/observer.ts";
-import type { TurnFacts } from "../outcome/classify.ts";
+import type { TurnFacts } from "../outcome/conclude.ts";
 import { neverRan, storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
 import type { ChangeRecorder } from "../store/record-changes.ts";
 import { followAttempt, type AttemptResult } from "./attempt.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cliA } from "../../../../../src/turnd/daemon/executors/cli-a/adapter.ts";
 import type { Ending } from "../../../../../src/turnd/daemon/executors/contract/translator.ts";
 import type { FailureDraft } from "../../../../../src/turnd/daemon/executors/contract/failures.ts";
-import { concludeTurn } from "../../../../../src/turnd/daemon/turns/outcome/classify.ts";
+import { concludeTurn } from "../../../../../src/turnd/daemon/turns/outcome/conclude.ts";
 import { EndedBy } from "../../../../../src/turnd/daemon/turns/lifecycle/turn-file.ts";
 import { listRecordings, play, type Recording } from "../recordings.ts";
 

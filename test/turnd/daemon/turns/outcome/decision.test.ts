@@ -6,7 +6,7 @@ import type { Ending } from "../../../../../src/turnd/daemon/executors/contract/
 import type { FailureDraft, FailureRule } from "../../../../../src/turnd/daemon/executors/contract/failures.ts";
 import { decideFailure, toExitFacts } from "../../../../../src/turnd/daemon/executors/classification/rules.ts";
 import { ownFailure } from "../../../../../src/turnd/daemon/turns/outcome/own-failure.ts";
-import { concludeTurn, type TurnFacts } from "../../../../../src/turnd/daemon/turns/outcome/classify.ts";
+import { concludeTurn, type TurnFacts } from "../../../../../src/turnd/daemon/turns/outcome/conclude.ts";
 import { explainTurn, keepLogged, toVerdict } from "../../../../../src/turnd/daemon/turns/outcome/decision.ts";
 import type { TestDaemon } from "../../../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";

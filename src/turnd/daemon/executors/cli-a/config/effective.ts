@@ -14,7 +14,7 @@ const USER_INFO = /(?<=:\/\/)[^/@\s]+(?=@)/;
 const ENV_REFERENCE = /\{env:([^}]+)\}/g;
 
 /** A configuration for people, and the values in it that must not be shown. */
-export interface Shown {
+export interface ShownSetting {
   readonly settings: EffectiveSetting[];
   /** Values that must not stand anywhere. */
   readonly secrets: string[];
@@ -23,8 +23,8 @@ export interface Shown {
 }
 
 /** Flattens a configuration to dotted keys, secrets masked. */
-export function showConfig(config: CliAConfig, origin: (key: string) => string): Shown {
-  const shown: Shown = { settings: [], secrets: [], secretVariables: [] };
+export function showConfig(config: CliAConfig, origin: (key: string) => string): ShownSetting {
+  const shown: ShownSetting = { settings: [], secrets: [], secretVariables: [] };
   show(config, { key: "", name: "" }, shown, origin);
   return shown;
 }
@@ -35,7 +35,7 @@ interface Place {
   readonly name: string;
 }
 
-function show(value: unknown, place: Place, shown: Shown, origin: (key: string) => string): void {
+function show(value: unknown, place: Place, shown: ShownSetting, origin: (key: string) => string): void {
   const { key } = place;
   const table = CliAConfig.safeParse(value);
   if (table.success) {
@@ -50,7 +50,7 @@ function show(value: unknown, place: Place, shown: Shown, origin: (key: string) 
   shown.settings.push({ key, value: mask(value, place, shown), origin: origin(key) });
 }
 
-function mask(value: unknown, place: Place, shown: Shown): unknown {
+function mask(value: unknown, place: Place, shown: ShownSetting): unknown {
   if (Array.isArray(value)) return value.map((entry) => mask(entry, place, shown));
   const isHidden = HIDDEN_PATH.test(place.key) || isSecretName(place.name);
   if (typeof value !== "string") return isHidden && value !== null ? MASK : value;

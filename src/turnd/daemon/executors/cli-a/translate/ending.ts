@@ -5,7 +5,7 @@ import { AFTER_COMPLETION, FINISH, FINISH_EMPTY, WITHOUT_COMPLETION } from "../f
 import { classify, explainLostResume } from "../failures/failure.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
-export interface Ended {
+export interface EndState {
   /** Type of the last record; "unknown" for one this version does not know, or that was cut off. */
   lastRecord: string | undefined;
   /** Timestamp of the last record, milliseconds. */
@@ -25,7 +25,7 @@ export interface Ended {
 }
 
 /** Nothing was printed yet. */
-export function createEnded(): Ended {
+export function createEnded(): EndState {
   return {
     lastRecord: undefined,
     lastRecordMs: undefined,
@@ -39,7 +39,7 @@ export function createEnded(): Ended {
 }
 
 interface EndingInput {
-  readonly ended: Ended;
+  readonly ended: EndState;
   readonly outcome: Outcome;
   readonly stderr: readonly Fact[];
   readonly requestedSession: string | null;
@@ -49,7 +49,7 @@ interface EndingInput {
 }
 
 /** Whether the last record is what a finished answer ends with. */
-export function isProperlyFinished({ lastRecord, finish, error }: Ended): boolean {
+export function isProperlyFinished({ lastRecord, finish, error }: EndState): boolean {
   return lastRecord === FINISH && finish?.reason === "stop" && error === undefined;
 }
 
@@ -90,14 +90,14 @@ export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "pro
   return { failure: explainLostResume(requestedSession, facts) };
 }
 
-function toRecordFacts({ error, rejectedTool, usageText, finish, lastRecord }: Ended): Fact[] {
+function toRecordFacts({ error, rejectedTool, usageText, finish, lastRecord }: EndState): Fact[] {
   const facts = [error, rejectedTool, usageText].filter((fact) => fact !== undefined);
   return finish === undefined || finish.reason === "stop" || lastRecord !== FINISH
     ? facts
     : [...facts, toFinishFact(finish)];
 }
 
-function toFinishFact({ reason, line, hasContent }: NonNullable<Ended["finish"]>): Fact {
+function toFinishFact({ reason, line, hasContent }: NonNullable<EndState["finish"]>): Fact {
   const name = hasContent ? FINISH : FINISH_EMPTY;
   const words = `"reason":${JSON.stringify(reason)}`;
   return { on: "record", source: "stdout", line, name, code: reason, text: `step_finish, reason ${reason}`, words };

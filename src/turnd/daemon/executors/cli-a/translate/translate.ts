@@ -11,7 +11,7 @@ import type {
 } from "../../contract/translator.ts";
 import type { FailureDraft } from "../../contract/failures.ts";
 import { createCompactionCount } from "./compactions.ts";
-import { createEnded, describeRecovered, explainEnding, isProperlyFinished, type Ended } from "./ending.ts";
+import { createEnded, describeRecovered, explainEnding, isProperlyFinished, type EndState } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { timeOf } from "../records/record-time.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
@@ -158,7 +158,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   }
 
   /** Whether the turn fails with an error, only what follows shows; the same one is often printed twice. */
-  function addError(fact: NonNullable<Ended["error"]>, native: Native): TranslatedEvent[] {
+  function addError(fact: NonNullable<EndState["error"]>, native: Native): TranslatedEvent[] {
     const isRepeated = ended.error?.text === fact.text;
     const earlier = isRepeated ? [] : passError();
     if (!isRepeated) isErrorPassed = false;
@@ -260,7 +260,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   }
 
   /** An error that says where its cause stands is read as that cause. */
-  function withCause(): Ended {
+  function withCause(): EndState {
     const cause =
       ended.errorRef === undefined || ended.error === undefined ? undefined : stderr.causeOf(ended.errorRef);
     return cause === undefined ? ended : { ...ended, error: cause };

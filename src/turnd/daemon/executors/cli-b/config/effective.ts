@@ -13,14 +13,14 @@ const NAME_OF_VARIABLE = /(?:env_key|env_var)(?:_instructions)?$|(?:^|\.)env_htt
 const USER_INFO = /(?<=:\/\/)[^/@\s]+(?=@)/;
 
 /** A configuration for people, and the values in it that must not be shown. */
-export interface Shown {
+export interface ShownSetting {
   readonly settings: EffectiveSetting[];
   readonly secrets: string[];
 }
 
 /** Flattens a configuration to dotted keys, secrets masked. */
-export function showConfig(table: TomlTable, origin: (key: string) => string): Shown {
-  const shown: Shown = { settings: [], secrets: [] };
+export function showConfig(table: TomlTable, origin: (key: string) => string): ShownSetting {
+  const shown: ShownSetting = { settings: [], secrets: [] };
   show(table, { key: "", name: "" }, shown, origin);
   return shown;
 }
@@ -31,7 +31,7 @@ interface Place {
   readonly name: string;
 }
 
-function show(value: unknown, place: Place, shown: Shown, origin: (key: string) => string): void {
+function show(value: unknown, place: Place, shown: ShownSetting, origin: (key: string) => string): void {
   const { key } = place;
   const isTree = Array.isArray(value)
     ? value.some((entry) => typeof entry === "object")
@@ -50,7 +50,7 @@ function show(value: unknown, place: Place, shown: Shown, origin: (key: string) 
   shown.settings.push({ key, value: mask(value, place, shown), origin: origin(key) });
 }
 
-function mask(value: unknown, place: Place, shown: Shown): unknown {
+function mask(value: unknown, place: Place, shown: ShownSetting): unknown {
   const { key, name } = place;
   const isSecret = isSecretName(name) && !NAME_OF_VARIABLE.test(key);
   const isHidden = (HIDDEN_PATH.test(key) || isSecret) && !NAME_OF_VARIABLE.test(key);

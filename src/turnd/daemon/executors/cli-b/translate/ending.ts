@@ -5,7 +5,7 @@ import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "../failures/facts.ts";
 import { classify } from "../failures/failure.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
-export interface Ended {
+export interface EndState {
   /** Whether any record was printed that is known: the CLI did start. */
   hasRecords: boolean;
   /** The last `turn.completed`, until the turn fails or another begins: what else comes after it belongs to the same turn. */
@@ -19,7 +19,7 @@ export interface Ended {
 }
 
 interface EndingInput {
-  readonly ended: Ended;
+  readonly ended: EndState;
   readonly outcome: Outcome;
   readonly stderr: readonly Fact[];
   readonly input: TranslatorInput;

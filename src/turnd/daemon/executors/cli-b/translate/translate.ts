@@ -12,7 +12,7 @@ import type {
 import type { FailureDraft, Fact } from "../../contract/failures.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
 import { toEvidence } from "../../classification/rules.ts";
-import { explainEnding, type Ended } from "./ending.ts";
+import { explainEnding, type EndState } from "./ending.ts";
 import { toProviderFact } from "../failures/facts.ts";
 import { classify, SESSION_MISMATCH } from "../failures/failure.ts";
 import { readRecord, type CliBItem, type CliBRecord } from "../records/record.ts";
@@ -41,7 +41,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   const history = createHistoryWatch();
   const stderr = createStderrReader(history);
   const notices = new Set<string>();
-  const ended: Ended = {
+  const ended: EndState = {
     hasRecords: false,
     completed: undefined,
     error: undefined,

@@ -9,6 +9,6 @@ const MOST = 2 ** 30;
  *
  * A count would come to the same numbers again after a restore of an older backup, and with them what was ended meanwhile.
  */
-export function anotherNumber(column: "epoch" | "secret_version"): RawBuilder<number> {
+export function nextVersion(column: "epoch" | "secret_version"): RawBuilder<number> {
   return sql<number>`(${sql.ref(column)} # ${randomInt(1, MOST)}::int)`;
 }

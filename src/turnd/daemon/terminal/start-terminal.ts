@@ -1,11 +1,11 @@
 import { defined } from "../../../kit/defined.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { createAccess } from "./access.ts";
-import type { TerminalContext } from "./context.ts";
+import type { TerminalContext } from "./terminal-parts.ts";
 import { createDataPlane } from "./data-plane.ts";
 import { followOutput, readOutput } from "./output.ts";
 import { sweepRelays } from "./relay.ts";
-import type { TerminalService } from "./service.ts";
+import type { TerminalService } from "./terminal-service.ts";
 import type { Shell } from "./shell.ts";
 import { createShells } from "./shells.ts";
 

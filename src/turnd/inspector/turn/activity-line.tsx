@@ -7,7 +7,7 @@ import { Plain } from "../text/text.tsx";
 import type { EventStore } from "./event-store.ts";
 
 /** How a running turn shows that it lives: what it waits for, and when its last event came. */
-export function Waiting({ turn, store }: { readonly turn: Tolerant<TurnSnapshot>; readonly store: EventStore }) {
+export function ActivityLine({ turn, store }: { readonly turn: Tolerant<TurnSnapshot>; readonly store: EventStore }) {
   void store.version.value;
   const nowMs = second.value;
   const activity = store.activity.now();
