@@ -43,7 +43,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // How V8 gets turnd's own code; of the commands what it tells them.
   "turnd/loading": ["turnd/commands"],
-  // main.ts, program.ts and turnd.ts alone.
+  // main.ts, program.ts and turnd.ts.
   turnd: [
     "kit/command-line",
     "turnd/protocol",

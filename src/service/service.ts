@@ -192,7 +192,7 @@ async function holdWhatIsNeeded(
   // Documents that are parsed, objects and secrets lie in it with PostgreSQL too.
   await closeDataDirectory(dataDirectory, logger);
   if (isPglite && role !== "serve") {
-    throw new Error(`${role} needs DATABASE_URL: PGlite is one process's alone, which \`serve\` is`);
+    throw new Error(`${role} needs DATABASE_URL: only one process may open PGlite, which \`serve\` is`);
   }
   const holdsTurnd = values.SERVICE_SANDBOX === "embedded" && role !== "api";
   if (!isPglite && !holdsTurnd) return undefined;

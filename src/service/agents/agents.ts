@@ -179,7 +179,7 @@ function columnsOf(given: Omit<UpdateAgentBody, "revision">) {
 
 function assertRunnable(executor: AgentRow["executor"], mode: AgentRow["mode"]): void {
   if (mode === "review" && executor !== "cli-b")
-    throw new InputProblem("mode_unsupported", ["body", "mode"], "review is cli-b's alone");
+    throw new InputProblem("mode_unsupported", ["body", "mode"], "only cli-b has review");
 }
 
 /** An agent's own model is one of those it allows. */

@@ -6,8 +6,8 @@ export type ExitCode = 0 | 1 | 2;
 
 const COMMANDS = [
   ["serve", "the API and the workers in one process; what runs without a command"],
-  ["api", "the API alone; needs DATABASE_URL"],
-  ["worker", "workers alone; needs DATABASE_URL"],
+  ["api", "only the API; needs DATABASE_URL"],
+  ["worker", "only workers; needs DATABASE_URL"],
   ["migrate", "bring the database to this version's schema"],
   ["reset-password", "give a user the password on standard input, and end the user's logins", "<username>"],
   ["end-credentials", "end every login, and disable every API key and webhook: after a restore"],

@@ -20,7 +20,7 @@ export const KnowledgeFile = z
     source_path: z.string().nullable(),
     source_url: z.string().nullable(),
     file_type: z.string(),
-    file_path: z.string().meta({ description: "The object's address, good in this knowledge base alone." }),
+    file_path: z.string().meta({ description: "The object's address, good only in this knowledge base." }),
     content_hash: z.string(),
     size: z.int(),
     status: FileStatus,

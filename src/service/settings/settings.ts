@@ -186,7 +186,7 @@ export const SettingsSchema = z.object({
     .string()
     .min(16)
     .optional()
-    .meta({ description: "Bearer of GET /metrics; needed unless service and caller are on this machine alone" }),
+    .meta({ description: "Bearer of GET /metrics; needed unless both service and caller are on this machine" }),
   SERVICE_METRICS_TOKEN_FILE: path.meta({ description: "File that holds it instead" }),
   SERVICE_METRICS_PORT: integer(0, 0, 65_535)
     .unwrap()

@@ -14,9 +14,7 @@ export class DataDirectoryHeld extends Error {
   /** Who has it, as far as is known: `pid 123`. */
   readonly holder: string;
   constructor(path: string, holder: string) {
-    super(
-      `${path} is held by another process (${holder}): PGlite is one process's alone; stop it, or set DATABASE_URL`,
-    );
+    super(`${path} is held by another process (${holder}): only one may open PGlite; stop it, or set DATABASE_URL`);
     this.name = "DataDirectoryHeld";
     this.holder = holder;
   }

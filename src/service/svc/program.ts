@@ -39,7 +39,7 @@ export function createProgram(options: ProgramOptions): Command {
     .version(options.version, "-V, --version", "print the version")
     .option("--remote <name>", "the login to use, or to make; otherwise the current one")
     .option("--json", "print one JSON document, the service's own answer where there is one")
-    .option("-q, --quiet", "print the answer alone: no notices, no progress")
+    .option("-q, --quiet", "print only the answer: no notices, no progress")
     .option("--insecure", "allow plain http beyond this machine");
 
   addLogin(program, run);

@@ -42,7 +42,7 @@ export const Decision = z
     tried: z
       .array(TriedRule)
       .optional()
-      .meta({ description: "Every rule tried, in deciding order; with `explain=true` alone." }),
+      .meta({ description: "Every rule tried, in deciding order; only with `explain=true`." }),
   })
   .meta({ id: "Decision", description: "Which rule decided how a turn ended. The first rule that matches wins." });
 export type Decision = z.infer<typeof Decision>;

@@ -9,7 +9,7 @@ export const RawRecord = z
       .int()
       .nonnegative()
       .optional()
-      .meta({ description: "Bytes of the whole line, where `text` is its beginning alone." }),
+      .meta({ description: "Bytes of the whole line, where `text` is only its beginning." }),
   })
   .meta({ id: "RawRecord", description: "One line of what a CLI has printed." });
 export type RawRecord = z.infer<typeof RawRecord>;

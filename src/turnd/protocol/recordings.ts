@@ -43,7 +43,7 @@ export const RecordedTurn = z
     ended_by: TurnEndedBy.nullable().optional().describe("What turnd itself did to end it; null for nothing."),
     output_alone: z.literal(true).optional().meta({
       description:
-        "Nothing but output was kept: with `exit` null, how the process ended is not known, and records alone decide.",
+        "Nothing but output was kept: with `exit` null, how the process ended is not known, and only records decide.",
     }),
     usage_before: Usage.optional().describe("The session's total before this turn, where the CLI prints totals."),
     provider_fault: text

@@ -46,8 +46,8 @@ const PageCursor = z
 
 /** Query of `GET /v1/turns`. */
 export const TurnsQuery = z.strictObject({
-  session_id: PathId.optional().describe("Turns of this session alone."),
-  status: TurnStatus.optional().describe("Turns of this status alone."),
+  session_id: PathId.optional().describe("Only turns of this session."),
+  status: TurnStatus.optional().describe("Only turns of this status."),
   limit: queryNumber(1, 1000).default(100).describe("How many, the newest ones first."),
   cursor: PageCursor.optional(),
 });

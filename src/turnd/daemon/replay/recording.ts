@@ -47,7 +47,7 @@ export interface Recording {
   readonly turn: z.output<typeof RecordingFile>;
   /** null when the process's end was not observed. */
   readonly exit: Exit | null;
-  /** True for output alone: how the process ended is not known, and nothing was there to record it. */
+  /** True for output without anything else: how the process ended is not known, and nothing was there to record it. */
   readonly isExitUnrecorded?: boolean;
   readonly stdoutPath: string;
   readonly stderrPath: string;
