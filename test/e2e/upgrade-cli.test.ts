@@ -9,6 +9,15 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const PINS = join(REPOSITORY, "sandbox/versions/package.json");
 
+/** Where the recorder has its scenes while they run. */
+const places = (): string[] =>
+  readdirSync("/var/tmp").flatMap((name) => (name.startsWith("turnd-scene-") ? [join("/var/tmp", name)] : []));
+
+function hasBegun(place: string): boolean {
+  const path = join(place, "stdout");
+  return existsSync(path) && readFileSync(path, "utf8").includes("thread.started");
+}
+
 function upgrade(...args: string[]) {
   return execa(process.execPath, ["scripts/upgrade-cli.ts", ...args], { cwd: REPOSITORY, reject: false });
 }
@@ -34,27 +43,28 @@ test(
     const directory = temporaryDirectory(onTestFinished);
     const version = CLI_VERSIONS.codex.image;
     // Its provider never answers, and the CLI has no time limit of its own.
-    const recording = join(directory, "matrix/cli-b", version, "hang");
-    const args = ["codex", version, "--no-pin", "--skip", "probe", "--case", "hang", "--directory", directory];
+    const recording = join(directory, "matrix/cli-b", version, "no-answer");
+    const args = ["codex", version, "--no-pin", "--skip", "probe", "--case", "no-answer", "--directory", directory];
     for (const [signal, exitCode] of [
       ["SIGTERM", 143],
       ["SIGINT", 130],
     ] as const) {
+      const before = new Set(places());
       const running = upgrade(...args);
       onTestFinished(() => void running.kill("SIGKILL"));
-      const hasStarted = (): boolean =>
-        processesNaming(`${recording}/`, "anywhere").length > 0 &&
-        existsSync(join(recording, "stdout.jsonl")) &&
-        readFileSync(join(recording, "stdout.jsonl"), "utf8").includes("thread.started");
-      await waitFor("the CLI to be asked", hasStarted, 240_000);
+      const place = await waitFor(
+        "the CLI to be asked",
+        () => places().find((path) => !before.has(path) && hasBegun(path)),
+        240_000,
+      );
       running.kill(signal);
       const ended = await running;
       expect(ended).toMatchObject({
         exitCode,
         stderr: expect.stringContaining("the same command goes on with the step that was not finished"),
       });
-      expect(processesNaming(`${directory}/`, "anywhere")).toEqual([]);
-      expect(readdirSync(recording)).not.toContain("turn.json");
+      for (const path of [directory, place]) expect(processesNaming(`${path}/`, "anywhere")).toEqual([]);
+      expect([place, join(recording, "turn.json")].filter((path) => existsSync(path))).toEqual([]);
     }
   },
 );

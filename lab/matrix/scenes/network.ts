@@ -179,4 +179,11 @@ export const NETWORK: readonly Scene[] = [
     replies: [http(200, { error: { message: "no such thing", code: 500 } })],
     cliA: { stop: { when: { shows: /"step_start"/, times: 8 }, signals: ["SIGKILL"], by: "idle_timeout" } },
   },
+  asked("no-answer", "idle_timeout", "the request is never answered, and nobody ends it for a while", HANG, {
+    stop: { when: { afterMs: 60_000 }, signals: ["SIGINT", "SIGKILL"], by: "idle_timeout" },
+    cliA: {
+      stop: { when: { afterMs: 60_000 }, signals: ["SIGKILL"], by: "idle_timeout" },
+      also: ["provider_timeout"],
+    },
+  }),
 ];
