@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleSvc } from "../../../scripts/bundle-svc.ts";
@@ -24,12 +24,20 @@ test("svc runs as one file until its source is newer", async () => {
     "src/service/svc/main.ts",
     "src/service/svc",
     "src/kit/command-line",
+    "src/kit",
   ])
     utimesSync(join(root, file), 1, 1);
   // One file is whole: nothing of the source is beside it.
   expect(svc("--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(svc("kb", "--help")).toContain("upload the files of a directory");
   expect(() => svc("kb", "list")).toThrow("not_logged_in");
+  // All of the kit is part of it.
+  const kit = join(root, "src/kit/retry.ts");
+  writeFileSync(kit, "");
+  expect(svc("--version")).toBe("the source\n");
+  rmSync(kit);
+  utimesSync(join(root, "src/kit"), 1, 1);
+  expect(svc("--version")).toMatch(/^\d/);
   utimesSync(bundle, 1, 1);
   utimesSync(source, 2, 2);
   expect(svc("--version")).toBe("the source\n");
