@@ -8,8 +8,9 @@ const REFUSED = 4002;
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** Longest wait for a server that has gone without closing. */
+/** Longest waits for a server that has gone without closing: for its answer, and for the shell it then attaches. */
 const TICKET_MS = 10_000;
+const ATTACH_MS = 30_000;
 
 /**
  * A refusal that does not change when the page tries again.
@@ -62,6 +63,13 @@ export function connect(sessionId, on, size) {
     let hasEnded = false;
     socket = opened;
     opened.binaryType = "arraybuffer";
+    const overdue = setTimeout(() => {
+      if (socket !== opened) return;
+      socket = undefined;
+      opened.close();
+      retry();
+    }, ATTACH_MS);
+    opened.addEventListener("close", () => clearTimeout(overdue));
     const listen = (type, listener) =>
       opened.addEventListener(type, (event) => {
         if (socket === opened) listener(event);
@@ -73,6 +81,7 @@ export function connect(sessionId, on, size) {
     listen("message", ({ data }) => {
       if (data instanceof ArrayBuffer) return on.output(new Uint8Array(data));
       const message = JSON.parse(data);
+      clearTimeout(overdue);
       if (message.type === "attached") failures = 0;
       if (message.type === "ended") hasEnded = true;
       if (message.type === "refused") on.refused(new RefusedError(message.code, message.message));

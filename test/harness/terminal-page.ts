@@ -49,9 +49,13 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
   };
 }
 
-/** Resolves when the terminal of a page shows a pattern. */
+/** Resolves when the terminal of a page shows a pattern. A browser draws only the tab in front. */
 export async function showsIn(page: Page, wanted: RegExp): Promise<void> {
-  await waitFor(`${wanted} on the page`, async () => wanted.test(await textOf(page)));
+  await page.bringToFront();
+  await waitFor(`${wanted} on the page`, async () => wanted.test(await textOf(page))).catch(async (error: unknown) => {
+    const body = await page.locator("body").innerText({ timeout: 5000 });
+    throw new Error(`${page.url()} shows only: ${body}`, { cause: error });
+  });
 }
 
 async function textOf(page: Page): Promise<string> {
