@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { Manifest } from "../../agents/manifest.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { RunStatus } from "../../protocol/runs.ts";
@@ -7,9 +8,15 @@ import type { RequestRow, RunRow } from "../state/rows.ts";
 /** A run with what the API shows beside it. */
 export interface RunDetails {
   readonly run: RunRow;
-  readonly request: RequestRow;
+  readonly request: ShownRequest;
   readonly threadId: string;
   readonly manifest: Manifest;
+}
+
+/** Of a request what is shown beside its run: without its images, which are megabytes. */
+interface ShownRequest extends Pick<RequestRow, "request_id" | "kind" | "source" | "created_at"> {
+  /** What a person wrote. */
+  readonly query: string;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -60,7 +67,8 @@ export async function listRuns(db: Queries | Transaction, filter: RunFilter): Pr
   if (runs.length === 0) return [];
   const requests = await db
     .selectFrom("run_request")
-    .selectAll()
+    .select(["pk", "request_id", "kind", "source", "created_at"])
+    .select(sql<string>`input->>'query'`.as("query"))
     .where(
       "pk",
       "in",

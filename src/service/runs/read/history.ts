@@ -3,7 +3,6 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Queries } from "../../storage/transaction.ts";
 import { findThread } from "../../threads/threads.ts";
 import { listRuns, type RunDetails } from "./find-runs.ts";
-import { inputText } from "./request-view.ts";
 
 export interface HistoryPage {
   /** A run: only messages before it. */
@@ -40,11 +39,10 @@ export async function readHistory(db: Queries, caller: Caller, threadId: string,
 
 function messagesOf({ run, request }: RunDetails): History["messages"] {
   const common = { run_id: run.id, request_id: request.request_id, status: run.status };
-  const text = inputText(request);
   return [
-    ...(text === ""
+    ...(request.query === ""
       ? []
-      : [{ role: "user" as const, content: text, ...common, created_at: request.created_at.toISOString() }]),
+      : [{ role: "user" as const, content: request.query, ...common, created_at: request.created_at.toISOString() }]),
     ...(run.output === null || run.output === "" || run.ended_at === null
       ? []
       : [{ role: "assistant" as const, content: run.output, ...common, created_at: run.ended_at.toISOString() }]),

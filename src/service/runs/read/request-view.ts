@@ -54,7 +54,7 @@ export async function showWaiting(
     .executeTakeFirstOrThrow();
   return rows.map((row, index) => ({
     ...viewRequest(row, { slug, threadId: thread.id, position: index + 1, run: undefined }),
-    content: inputText(row),
+    content: readContent(row).input.query,
   }));
 }
 
@@ -114,9 +114,4 @@ export async function showSubmission(
 function showError(stored: unknown): { code: string; message: string } | null {
   if (typeof stored !== "object" || stored === null || !("code" in stored) || !("message" in stored)) return null;
   return { ...stored, code: String(stored.code), message: String(stored.message) };
-}
-
-/** What a person wrote, as a history shows it. */
-export function inputText(request: RequestRow): string {
-  return readContent(request).input.query;
 }
