@@ -189,6 +189,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "output/",
     "starter/",
     "keeper/",
+    "server/",
     "user-process.ts",
     "run-tool.ts",
     "user-files/",
@@ -344,6 +345,7 @@ test("executors read no clock, no chance, no process and no network", () => {
 const EXECUTOR_ORDER = [
   "registry",
   "cli",
+  "cli/app-server",
   "cli/translate",
   "cli/failures",
   "cli/records",

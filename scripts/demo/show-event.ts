@@ -28,6 +28,22 @@ function describeEvent(event: LoggedEvent): string {
       return event.data.entries.map(({ content, status }) => `${status}: ${content}`).join("; ");
     case "retry":
       return `${event.data.attempt}/${event.data.max ?? "?"} ${event.data.code}: ${event.data.message}`;
+    case "message.delta":
+    case "reasoning.delta":
+    case "tool.output":
+      return event.data.text;
+    case "message.discarded":
+      return `${event.data.message_id}: ${event.data.reason}`;
+    case "approval.requested":
+      return `${event.data.kind}: ${event.data.title}`;
+    case "approval.resolved":
+      return `${event.data.decision} by ${event.data.by}`;
+    case "input.requested":
+      return event.data.questions.map(({ text }) => text).join("; ");
+    case "input.answered":
+      return `by ${event.data.by}`;
+    case "input.accepted":
+      return `${event.data.kind} ${event.data.request_id}`;
     case "permission.denied":
     case "warning":
       return event.data.message;

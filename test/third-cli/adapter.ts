@@ -23,6 +23,7 @@ export const toy: Executor = {
     permissions: false,
     mcp_servers: false,
     instructions: false,
+    approvals: false,
   },
   variables: VARIABLES,
   stopSignals: ["SIGTERM"],

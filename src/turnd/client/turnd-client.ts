@@ -12,10 +12,13 @@ import {
   Session,
   SessionList,
   TurnAdmission,
+  TurnApprovals,
   TurnInputText,
   TurnList,
   TurnResult,
   TurnSnapshot,
+  type ApprovalDecision,
+  type QuestionAnswer,
   type ReplayRequest,
   type SandboxInfo,
   type SessionRequest,
@@ -110,6 +113,22 @@ export interface TurndClient extends FilesClient {
   /** Resolves when no process of the turn is left; a repeat answers `already_ended`. */
   cancel(turnId: string, options?: CallOptions): Promise<Tolerant<CancelReceipt>>;
   turn(turnId: string, options?: CallOptions): Promise<Tolerant<TurnSnapshot>>;
+  /** What a turn waits for a person to answer. */
+  approvals(turnId: string, options?: CallOptions): Promise<Tolerant<TurnApprovals>>;
+  /** Answers an approval; the same answer may be given again. */
+  decide(
+    turnId: string,
+    approvalId: string,
+    decision: ApprovalDecision,
+    options?: CallOptions,
+  ): Promise<Tolerant<TurnApprovals>>;
+  /** Answers what a model asks; the same answer may be given again. */
+  answer(
+    turnId: string,
+    questionId: string,
+    answers: QuestionAnswer["answers"],
+    options?: CallOptions,
+  ): Promise<Tolerant<TurnApprovals>>;
   /** One page of turns. */
   turns(options?: TurnsOptions): Promise<readonly Tolerant<TurnSnapshot>[]>;
   /** The same, with the cursor of the next page. */
@@ -202,6 +221,21 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     cancel: (id, { signal } = {}) =>
       ask(CancelReceipt, { method: "POST", path: `${turnPath(id)}/cancel`, timeoutMs: LONG_ANSWER_MS, signal }),
     turn: (id, how) => get(TurnSnapshot, turnPath(id), how),
+    approvals: (id, how) => get(TurnApprovals, `${turnPath(id)}/approvals`, how),
+    decide: (id, approvalId, decision, { signal } = {}) =>
+      ask(TurnApprovals, {
+        method: "POST",
+        path: `${turnPath(id)}/approvals/${idSegment(approvalId, "approval")}`,
+        body: { decision },
+        signal,
+      }),
+    answer: (id, questionId, answers, { signal } = {}) =>
+      ask(TurnApprovals, {
+        method: "POST",
+        path: `${turnPath(id)}/questions/${idSegment(questionId, "question")}`,
+        body: { answers },
+        signal,
+      }),
     turns: async (page) => (await client.turnPage(page)).turns,
     turnPage({ sessionId, status, limit, cursor, signal } = {}) {
       const query = toQuery({ session_id: sessionId, status, limit, cursor });

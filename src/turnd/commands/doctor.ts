@@ -161,6 +161,7 @@ async function describeSubject(
     env,
     executors: configured.map(({ executor, cliName, configuration, explicitBinary }) =>
       createExecutorRuntime({
+        transport: { wanted: settings.values.TURND_TRANSPORT, hasGroups: false },
         executor,
         cliName,
         configuration,

@@ -72,6 +72,27 @@ export const SettingsSchema = z.object({
     description:
       "Origins such as `https://app.example` whose pages may call `/v1` from a browser, separated by commas or spaces; no wildcard",
   }),
+  TURND_TRANSPORT: z.enum(["auto", "headless", "interactive"]).default("headless").meta({
+    description:
+      "How a CLI is driven where neither turn nor session says: `headless`, a process for each turn; `interactive`, one server for the turns of a session, which streams and can ask; `auto`, interactive where turnd has measured the CLI's version and its configuration allows it",
+  }),
+  TURND_MAX_WARM_B: z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .pipe(z.int().max(1_000))
+    .optional()
+    .meta({ description: "Servers of CLI B that stay without a turn; default: `TURND_MAX_TURNS` and 2 more" }),
+  TURND_WARM_IDLE_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
+    description: "How long a server stays without a turn",
+  }),
+  TURND_APPROVAL_TIMEOUT_MS: integer(10 * MINUTE, 1_000, 1_440 * MINUTE).meta({
+    description: "How long a person has to answer an approval or a question; then it is declined",
+  }),
+  TURND_MAX_TOOL_OUTPUT_BYTES: integer(262_144, 1_024, 67_108_864).meta({
+    description:
+      "How much of what one tool call prints is shown while it runs, in an interactive turn; its end has all of it",
+  }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({
     description: "Turns that wait; 0 refuses a turn that cannot start at once",

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { Mode } from "./executors.ts";
+import { Mode, Transport } from "./executors.ts";
 import { Failure, FailureCode } from "./failures.ts";
+import { INTERACTIVE_EVENT_DATA, INTERACTIVE_EVENT_MEANING } from "./interactive-events.ts";
 
 /**
  * Tokens of one turn. Input includes cached and cache-written tokens, output includes reasoning; absent means unknown.
@@ -148,6 +149,7 @@ export const EVENT_DATA = {
         })
         .describe("The CLI that runs the turn."),
       mode: Mode,
+      transport: Transport.optional().describe("How the CLI is driven; absent: `headless`."),
       model: z.string().optional().describe("The model that the turn asked for; absent for the configured one."),
       resume: z
         .strictObject({
@@ -261,6 +263,7 @@ export const EVENT_DATA = {
       line: z.string().describe("The line as the CLI printed it."),
     })
     .describe(CARRIED),
+  ...INTERACTIVE_EVENT_DATA,
   "turn.ended": TurnEndedData,
 } as const;
 
@@ -281,5 +284,6 @@ export const EVENT_MEANING: Readonly<Record<keyof typeof EVENT_DATA, string>> = 
   "permission.denied": "Something was not allowed.",
   warning: "Something happened that neither ends a turn nor keeps it from completing.",
   "record.unknown": "A line that turnd cannot read, kept as it is.",
+  ...INTERACTIVE_EVENT_MEANING,
   "turn.ended": "The last event of every turn: how it ended, once none of its processes is left.",
 };

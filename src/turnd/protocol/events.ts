@@ -21,6 +21,15 @@ const events = {
   permissionDenied: event("permission.denied"),
   warning: event("warning"),
   recordUnknown: event("record.unknown"),
+  messageDelta: event("message.delta"),
+  reasoningDelta: event("reasoning.delta"),
+  messageDiscarded: event("message.discarded"),
+  toolOutput: event("tool.output"),
+  approvalRequested: event("approval.requested"),
+  approvalResolved: event("approval.resolved"),
+  inputRequested: event("input.requested"),
+  inputAnswered: event("input.answered"),
+  inputAccepted: event("input.accepted"),
   turnEnded: event("turn.ended"),
 };
 
@@ -40,6 +49,15 @@ export const TurnEvent = z.discriminatedUnion("type", [
   events.permissionDenied,
   events.warning,
   events.recordUnknown,
+  events.messageDelta,
+  events.reasoningDelta,
+  events.messageDiscarded,
+  events.toolOutput,
+  events.approvalRequested,
+  events.approvalResolved,
+  events.inputRequested,
+  events.inputAnswered,
+  events.inputAccepted,
   events.turnEnded,
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
@@ -101,6 +119,15 @@ export const LoggedEvent = z
     logged(events.permissionDenied),
     logged(events.warning),
     logged(events.recordUnknown),
+    logged(events.messageDelta),
+    logged(events.reasoningDelta),
+    logged(events.messageDiscarded),
+    logged(events.toolOutput),
+    logged(events.approvalRequested),
+    logged(events.approvalResolved),
+    logged(events.inputRequested),
+    logged(events.inputAnswered),
+    logged(events.inputAccepted),
     logged(events.turnEnded),
   ])
   .meta({ id: "LoggedEvent", description: "An event as stored and as sent: one line of JSON. `type` says which." });

@@ -39,6 +39,24 @@ export const Mode = z.enum(["execute", "plan", "review"]).meta({
 });
 export type Mode = z.infer<typeof Mode>;
 
+/** How a CLI is driven. */
+export const Transport = z.enum(["headless", "interactive"]).meta({
+  id: "Transport",
+  description:
+    "How a CLI is driven. `headless`: a process for each turn. `interactive`: one server for the turns of a session; the answer " +
+    "streams, and people can approve and answer.",
+});
+export type Transport = z.infer<typeof Transport>;
+
+/** How a session or a turn asks to be driven. */
+export const RequestedTransport = z.enum(["auto", ...Transport.options]).meta({
+  id: "RequestedTransport",
+  description:
+    "How the CLI is to be driven. `auto`: interactive where turnd has measured the CLI's version and its configuration allows " +
+    "it. Where `interactive` cannot be, the turn is headless, with a `warning` (`transport_fallback`).",
+});
+export type RequestedTransport = z.infer<typeof RequestedTransport>;
+
 /** What a CLI can do; a request for anything else is refused. */
 export const Capabilities = z
   .strictObject({
@@ -51,6 +69,7 @@ export const Capabilities = z
     permissions: z.boolean().describe("Whether sessions and turns may deny permissions."),
     mcp_servers: z.boolean().describe("Whether turns may bring MCP servers."),
     instructions: z.boolean().describe("Whether sessions and turns may bring instructions."),
+    approvals: z.boolean().describe("Whether sessions and turns may ask before anything is done."),
   })
   .meta({ id: "Capabilities", description: "What a CLI can do; a request for anything else is refused." });
 export type Capabilities = z.infer<typeof Capabilities>;
@@ -112,6 +131,13 @@ export const ExecutorInfo = z
           "Whether the provider speaks the API this CLI needs, by a request that costs no tokens; absent where it was " +
           "not asked. `unproven` keeps no turn from running.",
       }),
+    transport: z
+      .strictObject({
+        by_default: Transport.describe("How turns are driven that do not ask for one."),
+        interactive: z.boolean().describe("Whether turns can be interactive."),
+        reason: z.string().optional().describe("Why not."),
+      })
+      .describe("How its turns are driven."),
     configuration: z.array(EffectiveSetting).describe("The effective configuration, secrets masked."),
     warnings: z.array(z.string()).describe("What is odd about the configuration."),
     drift: z.array(Drift).meta({

@@ -1,3 +1,4 @@
+export * from "./approvals.ts";
 export * from "./decisions.ts";
 export * from "./drift.ts";
 export * from "./event-data.ts";
@@ -6,6 +7,7 @@ export * from "./executors.ts";
 export * from "./failures.ts";
 export * from "./files.ts";
 export * from "./instructions.ts";
+export * from "./interactive-events.ts";
 export * from "./mcp-servers.ts";
 export * from "./newer-words.ts";
 export * from "./permissions.ts";

@@ -9,6 +9,10 @@ export const Permissions = z
     edit: z.literal("deny").optional().describe("Files may not be changed by the CLI's tools."),
     execute: z.literal("deny").optional().describe("Commands may not be run."),
     network: z.literal("deny").optional().describe("The CLI's tools may not use the network."),
+    approval: z
+      .literal("ask")
+      .optional()
+      .describe("A person is asked before a command runs or a file changes: only for turns that are interactive."),
   })
   .meta({
     id: "Permissions",

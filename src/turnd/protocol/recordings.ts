@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Exit, Usage } from "./event-data.ts";
-import { CliName, Mode } from "./executors.ts";
+import { CliName, Mode, Transport } from "./executors.ts";
 import { FailureCode } from "./failures.ts";
 import { listOf } from "./list.ts";
 import { CallerId, Metadata } from "./turns.ts";
@@ -35,6 +35,7 @@ export const RecordedTurn = z
     cli_version: text.optional().describe("The CLI's version."),
     args: listOf(text, 1_000).optional().describe("The arguments it was started with."),
     mode: Mode.optional(),
+    transport: Transport.optional().describe("How the CLI was driven; absent: `headless`."),
     model: text.optional().describe("The model that the turn asked for."),
     requested_session: text
       .nullable()

@@ -6,6 +6,10 @@ import { TurnStatus } from "./turns.ts";
 const PathId = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of letters, digits and . _ : -");
 
 export const TurnPath = z.strictObject({ turn_id: PathId.describe("The turn's id.") });
+export const ApprovalPath = TurnPath.extend({
+  approval_id: PathId.describe("The approval, as in `approval.requested`."),
+});
+export const QuestionPath = TurnPath.extend({ question_id: PathId.describe("The request, as in `input.requested`.") });
 export const SessionPath = z.strictObject({ session_id: PathId.describe("The id of the session, or of the shell.") });
 export const RequestPath = z.strictObject({ request_id: PathId.describe("The `request_id` of a `POST /v1/turns`.") });
 export const ExecutorPath = z.strictObject({ executor_id: PathId.describe("The executor's id, such as `cli-b`.") });

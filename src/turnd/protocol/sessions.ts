@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ExecutorName, RequestedExecutor } from "./executors.ts";
+import { ExecutorName, RequestedExecutor, RequestedTransport } from "./executors.ts";
 import { Instructions } from "./instructions.ts";
 import { Permissions } from "./permissions.ts";
 import { SessionMcpServers } from "./session-servers.ts";
@@ -31,6 +31,9 @@ export const SessionRequest = z
     instructions: Instructions.optional().meta({
       description: "Given to the model in every turn. No limit: `permissions` are.",
     }),
+    transport: RequestedTransport.optional().meta({
+      description: "How its turns are driven that do not say. Default: `TURND_TRANSPORT`.",
+    }),
     metadata: Metadata.optional(),
   })
   .meta({ id: "SessionRequest", description: "A session to make. Unknown fields are refused." });
@@ -47,6 +50,7 @@ export const Session = z
     permissions: Permissions,
     mcp_servers: SessionMcpServers.optional().meta({ description: "As given: references, and no secret." }),
     instructions: Instructions.optional(),
+    transport: RequestedTransport.optional(),
     metadata: Metadata.optional(),
     native_session_id: z.string().optional().describe("The CLI's own id of the conversation, once it has named one."),
     created_at: z.iso.datetime().describe("When it was made, UTC."),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./event-data.ts";
-import { ExecutorName, Mode, RequestedExecutor } from "./executors.ts";
+import { ExecutorName, Mode, RequestedExecutor, RequestedTransport } from "./executors.ts";
 import { Instructions } from "./instructions.ts";
 import { McpServers } from "./mcp-servers.ts";
 import { Permissions } from "./permissions.ts";
@@ -196,6 +196,9 @@ export const TurnRequest = z
     }),
     instructions: Instructions.optional().meta({
       description: "Given to the model in this turn only, after those of its session.",
+    }),
+    transport: RequestedTransport.optional().meta({
+      description: "How the CLI is driven in this turn. Without it as its session says.",
     }),
     metadata: Metadata.optional(),
   })

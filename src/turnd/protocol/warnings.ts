@@ -11,6 +11,8 @@ export const WARNINGS = {
   configuration_removed:
     "something in the session's home that is neither turnd's nor made by the CLI itself was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
+  foreign_turn:
+    "CLI B's server began a turn, or took in a message, that turnd had not sent: something in the sandbox had queued it",
   history_not_saved:
     "CLI B could not write its own history: the session's next turn is given it by turnd and is `degraded`",
   limit_reached:
@@ -26,6 +28,8 @@ export const WARNINGS = {
   sandbox_unavailable: "CLI B's own sandbox kept a command from running; the turn went on",
   state_set_aside: "native state that could not be read was moved aside, and a fresh native session was started",
   tool_call_rejected: "CLI B refused a tool call of the model's before it ran",
+  transport_fallback:
+    "the turn was to be interactive and is headless: the message says why. The answer does not stream, and nobody can answer",
   translation_changed:
     "since a restart turnd translates what is logged differently (another version or `TURND_MAX_LINE_BYTES`): what was logged " +
     "stays, what follows is translated anew",

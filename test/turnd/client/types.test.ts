@@ -39,6 +39,22 @@ function describe(event: ReadEvent): string {
       return event.data.message;
     case "record.unknown":
       return event.data.line;
+    case "message.delta":
+    case "reasoning.delta":
+    case "tool.output":
+      return event.data.text;
+    case "message.discarded":
+      return event.data.reason;
+    case "approval.requested":
+      return event.data.kind;
+    case "approval.resolved":
+      return event.data.decision;
+    case "input.requested":
+      return event.data.questions.map(({ text }) => text).join();
+    case "input.answered":
+      return event.data.by;
+    case "input.accepted":
+      return event.data.kind;
     case "turn.ended":
       return event.data.status;
     case "unknown":

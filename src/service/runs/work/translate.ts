@@ -90,6 +90,22 @@ function translatePayloads(event: KnownEvent, attempt: number): TranslatedEvent[
       return [custom("svc.warning", { ...event.data })];
     case "record.unknown":
       return [custom("svc.unknown_record", { ...event.data })];
+    // Pieces of what follows whole.
+    case "message.delta":
+    case "reasoning.delta":
+    case "message.discarded":
+    case "tool.output":
+      return [];
+    case "approval.requested":
+      return [custom("svc.approval_requested", { ...event.data })];
+    case "approval.resolved":
+      return [custom("svc.approval_resolved", { ...event.data })];
+    case "input.requested":
+      return [custom("svc.input_requested", { ...event.data })];
+    case "input.answered":
+      return [custom("svc.input_answered", { ...event.data })];
+    case "input.accepted":
+      return [custom("svc.input_accepted", { ...event.data })];
     case "turn.ended":
       return [];
   }

@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { ClientFailure } from "./failure.ts";
 import { formatDuration } from "./show-end.ts";
-import { showEvent } from "./show-event.ts";
+import { createEventShow } from "./show-stream.ts";
 import { toolTitle } from "./show-tool.ts";
 import { createStyle } from "./style.ts";
 
@@ -32,13 +32,14 @@ export async function followTurn(context: Context, options: FollowTurnOptions): 
   const { turnId, after, lostAfterMs, signal } = options;
   const style = createStyle(context.stdout, context.env);
   const status = startStatus(context);
+  const shown = createEventShow({ style, isFull: options.isFull });
   const following = client.follow(turnId, { after, lostAfterMs, signal });
   try {
     for await (const event of following) {
       if (event.type === "tool.started") status.now(toolTitle(event.data));
       else status.now("");
       if (isJson) await context.printJson(event);
-      else if (!isQuiet) await context.print(showEvent(event, { style, isFull: options.isFull }));
+      else if (!isQuiet) await context.print(shown.show(event));
       if (event.type === "turn.ended") return event.data;
     }
   } catch (error) {

@@ -3,6 +3,7 @@ import { lookUp } from "../../protocol/index.ts";
 import { safeLine, safeText } from "../../../kit/command-line/text.ts";
 import { indent, line, withoutReturns, type ShowOptions } from "./lines.ts";
 import { showEnd } from "./show-end.ts";
+import { showQuestions } from "./show-questions.ts";
 import { showToolEnd, toolTitle } from "./show-tool.ts";
 
 /** How much of an unknown line is shown. */
@@ -54,6 +55,23 @@ export function showEvent(event: ReadEvent, options: ShowOptions): string {
       return line(style.dim(safeLine(`? event ${event.seq}, ${event.reason}: ${event.line.slice(0, MOST_UNKNOWN)}`)));
     case "turn.ended":
       return showEnd(event.data, style);
+    case "approval.requested":
+      return line(
+        style.notice(safeLine(`? approval ${event.data.approval_id}: ${event.data.kind}: ${event.data.title}`)),
+      );
+    case "approval.resolved":
+      return line(style.dim(safeLine(`  ${event.data.decision} by ${event.data.by}`)));
+    case "input.requested":
+      return showQuestions(event, options);
+    case "input.answered":
+      return line(style.dim(safeLine(`  answered by ${event.data.by}`)));
+    case "input.accepted":
+      return event.data.kind === "turn" ? "" : line(style.dim(safeLine(`> ${event.data.request_id} was taken in`)));
+    // Pieces of what follows whole: show-stream.ts puts them together.
+    case "message.delta":
+    case "reasoning.delta":
+    case "message.discarded":
+    case "tool.output":
     case "session.bound":
     case "step.started":
     case "step.ended":

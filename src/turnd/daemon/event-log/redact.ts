@@ -40,6 +40,27 @@ export function redactCut(text: string, redact: Redact): string {
   return masked === marked ? text : masked.slice(0, -CUT.length);
 }
 
+/**
+ * Makes a function that says how many of a text's last characters may be the beginning of a secret, in any of its forms.
+ *
+ * A text that is logged in pieces keeps these back, so that no secret stands in two of them.
+ */
+export function createHoldBack(secrets: Iterable<string>): (text: string) => number {
+  const forms = new Set<string>();
+  for (const secret of secrets) {
+    if (secret.length >= MIN_SECRET_CHARACTERS) for (const form of formsOf(secret)) forms.add(form);
+  }
+  return (text) => {
+    let held = 0;
+    for (const form of forms) {
+      for (let length = Math.min(form.length - 1, text.length); length > held; length -= 1) {
+        if (text.endsWith(form.slice(0, length))) held = length;
+      }
+    }
+    return held;
+  };
+}
+
 /** How a secret is written: in text, in JSON, in JSON within JSON, and one level deeper each. Mostly all are the same. */
 function formsOf(secret: string): string[] {
   const once = escape(secret);

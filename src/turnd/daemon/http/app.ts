@@ -26,6 +26,7 @@ import { sessionRoutes } from "./routes/sessions.ts";
 import { shellOutputRoutes } from "./routes/shell-output.ts";
 import { shellRoutes } from "./routes/shell.ts";
 import { ticketRoutes } from "./routes/tickets.ts";
+import { approvalRoutes } from "./routes/approvals.ts";
 import { turnRoutes } from "./routes/turns.ts";
 import { createUrlTickets } from "./tickets.ts";
 
@@ -115,6 +116,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await app.register(async (scope) => {
     scope.addHook("preHandler", async ({ params }) => service.untilKnown(namedBy(params)));
+    await scope.register(approvalRoutes, { service });
     await scope.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
     await scope.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
     await scope.register(diffRoutes, { service });

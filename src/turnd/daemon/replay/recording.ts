@@ -1,7 +1,16 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage, type RecordedTurn } from "../../protocol/index.ts";
+import {
+  CliName,
+  Exit,
+  FailureCode,
+  Mode,
+  Transport,
+  TurnEndedBy,
+  Usage,
+  type RecordedTurn,
+} from "../../protocol/index.ts";
 import { describeIssues, RecordingError } from "./recording-error.ts";
 import { readTimeline, type Timeline } from "./timeline.ts";
 import { describeFault } from "../storage/describe-fault.ts";
@@ -22,6 +31,7 @@ const RecordingFile = z.object({
   cli_version: z.string().optional(),
   args: z.array(z.string()).optional(),
   mode: Mode.default("execute"),
+  transport: Transport.optional(),
   model: z.string().optional(),
   requested_session: z.string().nullable().default(null),
   ended_by: TurnEndedBy.nullable().default(null),

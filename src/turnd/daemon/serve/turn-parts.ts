@@ -108,6 +108,7 @@ export async function createTurnParts({
         redact: secrets.redact,
         isProviderChecked: values.TURND_CHECK_PROVIDER === "on",
         allowsWorkspaceCode: values.TURND_ALLOW_WORKSPACE_PLUGINS === "1",
+        transport: { wanted: values.TURND_TRANSPORT, hasGroups: groups.groups !== undefined },
         now: () => new Date(),
         ...defined({ explicitBinary }),
       }),
@@ -136,6 +137,16 @@ export async function createTurnParts({
       maxOutputBytes: values.TURND_MAX_OUTPUT_BYTES,
       maxLineBytes: values.TURND_MAX_LINE_BYTES,
       minFreeBytes: values.TURND_MIN_FREE_BYTES,
+      answerMs: answerMsOf(values.TURND_START_TIMEOUT_MS),
+      approvalMs: values.TURND_APPROVAL_TIMEOUT_MS,
+      maxToolOutputBytes: values.TURND_MAX_TOOL_OUTPUT_BYTES,
+    },
+    defaultTransport: values.TURND_TRANSPORT,
+    warm: {
+      maxIdle: values.TURND_MAX_WARM_B ?? values.TURND_MAX_TURNS + 2,
+      idleMs: values.TURND_WARM_IDLE_MS,
+      answerMs: answerMsOf(values.TURND_START_TIMEOUT_MS),
+      graceMs: values.TURND_CANCEL_GRACE_MS,
     },
     baseEnv,
     sessionSecrets: settings.sessionSecrets,
@@ -163,6 +174,11 @@ export async function createTurnParts({
     clock: Date.now,
     logger,
   };
+}
+
+/** A server that does not answer is waited for as a process that does not begin; where that has no limit, a minute. */
+function answerMsOf(startTimeoutMs: number): number {
+  return startTimeoutMs === 0 ? 60_000 : startTimeoutMs;
 }
 
 function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {

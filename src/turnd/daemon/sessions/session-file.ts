@@ -5,6 +5,7 @@ import {
   Instructions,
   Metadata,
   Permissions,
+  RequestedTransport,
   SessionMcpServers,
   Usage,
 } from "../../protocol/index.ts";
@@ -21,6 +22,7 @@ export const SessionFile = z.object({
   /** References stay references: no secret is in this file. */
   mcp_servers: SessionMcpServers.optional(),
   instructions: Instructions.optional(),
+  transport: RequestedTransport.optional(),
   metadata: Metadata.optional(),
   /** The CLI's own id, once it is known. */
   native_session_id: z.string().optional(),

@@ -1,3 +1,4 @@
+import type { RequestedTransport } from "../../protocol/index.ts";
 import type { Logger } from "pino";
 import type { GroupsState } from "../process/cgroup/cgroup.ts";
 import type { RunAs } from "../process/run-as.ts";
@@ -16,7 +17,9 @@ import type { Turn } from "./lifecycle/turn.ts";
 import { createExecutorLooks } from "./executors/look-at-executors.ts";
 import { checkReadiness, describeSandbox } from "./executors/readiness.ts";
 import { createTurnReads } from "./read-turns.ts";
-import { resumeTurns } from "./run/resume-turns.ts";
+import { createTurnQuestions } from "./run/ask-turns.ts";
+import { endLeftServers, resumeTurns } from "./run/resume-turns.ts";
+import { createServers, type ServersParts } from "./run/servers.ts";
 import { startRetention, type RetentionLimits } from "./store/retention.ts";
 import { createEnvironments } from "./run/cli-environment.ts";
 import { endLeftovers } from "./run/end-unreadable-turns.ts";
@@ -75,6 +78,10 @@ export interface TurnServiceParts {
   readonly starter?: Starter;
   readonly changes: ChangeOptions;
   readonly limits: TurnLimits;
+  /** How turns are driven that do not say. */
+  readonly defaultTransport: RequestedTransport;
+  /** How many servers of CLIs stay without a turn, and how long. */
+  readonly warm: ServersParts["warm"];
   readonly retention: RetentionLimits;
   /** Whether a session is in use besides its turns, such as by an open terminal. */
   readonly isInUse: (sessionId: string) => boolean;
@@ -126,7 +133,15 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   const environmentOf = createEnvironments(parts);
   const recorder = createChangeRecorder(parts);
   const tidying = createTidying({ ...parts, environmentOf, recorder });
-  const runCli = createCliRunner({ ...parts, environmentOf, recorder, graceOver: graceOver.signal });
+  const servers = createServers(parts);
+  const runCli = createCliRunner({
+    ...parts,
+    environmentOf,
+    recorder,
+    servers,
+    holdBackOf: (sessionId) => secrets.holdBackOf(sessionId),
+    graceOver: graceOver.signal,
+  });
   const run = createRunner({ ...parts, runCli, store, tidying });
   const queue = createTurnQueue({
     maxTurns: limits.maxTurns,
@@ -151,6 +166,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     await endLost(found);
     await buried;
     await resumeTurns({ ...parts, turns: found, queue });
+    await endLeftServers(servers, store.live());
   }
   const known = finishCheck();
   /** Law: at most once. What a request needs to be known of what ran before. */
@@ -174,7 +190,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     if (!isKnown) await known.catch(() => undefined);
   }
 
-  const stops = createStops({ ...parts, store, queue, run, admission, tidying, removal, deleting });
+  const stops = createStops({ ...parts, servers, store, queue, run, admission, tidying, removal, deleting });
   // A large state is compared while turnd serves; everything is refused where that fails.
   if (store.isChecked()) await known;
   else known.catch((error: unknown) => logger.error({ err: error }, "state could not be compared with its index"));
@@ -210,6 +226,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
     },
     ...reads,
+    ...createTurnQuestions(find),
     cancel: async (turnId) => stops.cancel(find(turnId)),
 
     async createSession(request) {
@@ -237,6 +254,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
       const running = store.live().filter((turn) => turn.status === "running");
       await Promise.all(running.map((turn) => stops.stop(turn, "shutdown")));
       await drained;
+      await servers.endAll();
       await tidying.allSettled();
       for (const turn of store.live()) store.conclude(turn);
       await sessions.close();

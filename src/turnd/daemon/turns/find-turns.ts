@@ -85,6 +85,7 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
       ...defined({
         mcp_servers: session.mcp_servers,
         instructions: session.instructions,
+        transport: session.transport,
         metadata: session.metadata,
         native_session_id: session.native_session_id,
       }),

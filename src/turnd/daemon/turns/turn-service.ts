@@ -16,13 +16,14 @@ import type { TurnDiff } from "./store/read-diff.ts";
 import type { LoggedLine } from "../event-log/logged-lines.ts";
 import type { TakeLines } from "../event-log/read-events.ts";
 import type { ExecutorLooks } from "./executors/look-at-executors.ts";
+import type { TurnQuestions } from "./run/ask-turns.ts";
 import type { TurnLoad } from "./lifecycle/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
 export type { LoggedLine, SessionCursor, TakeLines, TurnDiff };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
-export interface TurnService extends Omit<ExecutorLooks, "stop"> {
+export interface TurnService extends Omit<ExecutorLooks, "stop">, TurnQuestions {
   /**
    * While a large state is compared with its index after the start: resolves when it is known whether there is what a request
    * names.

@@ -3,7 +3,7 @@ import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { countOf, formatDuration } from "../text/format.ts";
 import { Markdown } from "../text/markdown.tsx";
-import { Code, Plain, Prose } from "../text/text.tsx";
+import { Code, Diff, Output, Plain, Prose } from "../text/text.tsx";
 import { Facts, UsageFacts } from "./facts.tsx";
 import { PlanBody } from "./plan.tsx";
 import { ToolBody } from "./tool.tsx";
@@ -32,6 +32,8 @@ export interface Presenter<T extends EventType> {
 }
 
 const quiet = (): Tone => "plain";
+/** Of a piece of a text, what its line shows. */
+const MOST_PIECE = 400;
 
 /** One entry per type of the protocol: a type that is added there does not compile until it has one here. */
 export const PRESENTERS: { readonly [T in EventType]: Presenter<T> } = {
@@ -147,6 +149,69 @@ export const PRESENTERS: { readonly [T in EventType]: Presenter<T> } = {
     tone: () => "warn",
     headline: ({ reason }) => reason.replaceAll("_", " "),
     body: ({ line }) => <Code text={line} />,
+  },
+  "message.delta": {
+    label: "Writing",
+    group: "messages",
+    tone: () => "speech",
+    headline: ({ text }) => <Plain text={text.slice(0, MOST_PIECE)} />,
+  },
+  "reasoning.delta": {
+    label: "Thinking",
+    group: "reasoning",
+    tone: () => "thought",
+    headline: ({ text }) => <Plain text={text.slice(0, MOST_PIECE)} />,
+  },
+  "message.discarded": {
+    label: "Cut off",
+    group: "messages",
+    tone: () => "warn",
+    headline: ({ message_id: id, reason }) => <Plain text={`${id} does not count: ${reason}`} />,
+  },
+  "tool.output": {
+    label: "Output",
+    group: "tools",
+    tone: () => "tool",
+    headline: ({ truncated }) => (truncated === true ? "no more is shown before the end" : ""),
+    body: ({ text }) => <Output text={text} />,
+  },
+  "approval.requested": {
+    label: "Approval",
+    group: "problems",
+    tone: () => "warn",
+    headline: ({ kind, title }) => <Plain text={`${kind}: ${title}`} />,
+    body: ({ detail }) => (
+      <>
+        <Facts
+          of={{ command: detail.command, cwd: detail.cwd, paths: detail.paths?.join(", "), reason: detail.reason }}
+        />
+        {detail.diff !== undefined && <Diff text={detail.diff} />}
+      </>
+    ),
+  },
+  "approval.resolved": {
+    label: "Approval",
+    group: "problems",
+    tone: ({ decision }) => (decision === "accept" || decision === "accept_for_session" ? "good" : "bad"),
+    headline: ({ decision, by }) => <Plain text={`${decision.replaceAll("_", " ")}, by ${by.replaceAll("_", " ")}`} />,
+  },
+  "input.requested": {
+    label: "Question",
+    group: "problems",
+    tone: () => "warn",
+    headline: ({ questions }) => <Plain text={questions.map(({ text }) => text).join(" · ")} />,
+  },
+  "input.answered": {
+    label: "Question",
+    group: "problems",
+    tone: quiet,
+    headline: ({ by }) => <Plain text={`answered, by ${by.replaceAll("_", " ")}`} />,
+  },
+  "input.accepted": {
+    label: "Input",
+    group: "steps",
+    tone: quiet,
+    headline: ({ kind, request_id: id }) => <Plain text={`${kind} ${id} was taken in`} />,
   },
   "turn.ended": {
     label: "Ended",

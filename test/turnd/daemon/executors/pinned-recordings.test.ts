@@ -11,7 +11,7 @@ const BEHAVIOURS: Readonly<Record<string, (recording: Recording) => boolean>> = 
   "a resume": ({ expected }) => expected.resumed === true,
   "a rate limit": ({ expected }) => expected.code === "rate_limited",
   "a bad key": ({ expected }) => expected.code === "auth_failed",
-  "a killed process": ({ exit }) => exit.signal === "SIGKILL",
+  "a killed process": ({ exit }) => exit?.signal === "SIGKILL",
 };
 
 describe.each([

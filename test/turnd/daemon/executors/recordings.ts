@@ -26,10 +26,12 @@ export interface Recording {
   readonly turn: {
     executor: "cli-a" | "cli-b";
     cli_version: string;
+    /** Absent: a process for the turn. */
+    transport?: "interactive";
     requested_session: string | null;
     ended_by: string | null;
   };
-  readonly exit: { code: number | null; signal: string | null };
+  readonly exit: { code: number | null; signal: string | null } | null;
   readonly expected: Expected;
 }
 
@@ -45,7 +47,8 @@ export function listRecordings(root: string, executor: string): Recording[] {
         name: `${executor}/${version}/${name}`,
         directory,
         turn: read("turn.json") as Recording["turn"],
-        exit: read("exit.json") as Recording["exit"],
+        // A server goes on after its turn.
+        exit: existsSync(join(directory, "exit.json")) ? (read("exit.json") as Recording["exit"]) : null,
         expected: read("expected.json") as Expected,
       };
     }),
@@ -89,6 +92,7 @@ export function play(
   const translator = executor.createTranslator({
     requestedSession: recording.turn.requested_session,
     cliVersion: recording.turn.cli_version,
+    ...(recording.turn.transport === undefined ? {} : { transport: recording.turn.transport }),
     ...(usageBefore === undefined ? {} : { usageBefore }),
   });
   const events: TranslatedEvent[] = [];

@@ -220,6 +220,9 @@ export function createFakeService(): FakeService {
       while (!state.hasEnded && !signal.aborted) await changed(state, signal);
       return state.hasEnded;
     },
+    approvals: (turnId) => ({ turn_id: turnId, approvals: [], questions: [] }),
+    decide: (turnId) => ({ turn_id: turnId, approvals: [], questions: [] }),
+    answerQuestion: (turnId) => ({ turn_id: turnId, approvals: [], questions: [] }),
     async cancel(turnId): Promise<CancelReceipt> {
       stateOf(turnId);
       return { turn_id: turnId, status: "cancelled", already_ended: false, ended: [], duration_ms: 3 };
@@ -283,7 +286,9 @@ const EXECUTOR: ExecutorInfo = {
     permissions: true,
     mcp_servers: true,
     instructions: true,
+    approvals: true,
   },
+  transport: { by_default: "headless", interactive: false, reason: "a fake drives no server" },
   configuration: [],
   warnings: [],
   drift: [],

@@ -6,11 +6,13 @@ import { listRecordings } from "../executors/recordings.ts";
 import { REPOSITORY } from "../../../harness/temporary.ts";
 import { replayLines } from "./replay-lines.ts";
 
-const FIXTURES = ["cli-a", "cli-b"].flatMap((executor) => listRecordings(join(REPOSITORY, "fixtures"), executor));
+const FIXTURES = ["cli-a", "cli-b", "cli-b-server"].flatMap((executor) =>
+  listRecordings(join(REPOSITORY, "fixtures"), executor),
+);
 
-test("there are at least 40 fixtures of each CLI", () => {
-  const count = (executor: string): number => FIXTURES.filter(({ turn }) => turn.executor === executor).length;
-  expect([count("cli-a") >= 40, count("cli-b") >= 40]).toEqual([true, true]);
+test("there are at least 40 fixtures of each CLI, and of its server", () => {
+  const count = (root: string): number => FIXTURES.filter(({ name }) => name.startsWith(`${root}/`)).length;
+  expect(["cli-a", "cli-b", "cli-b-server"].map((root) => count(root) >= 40)).toEqual([true, true, true]);
 });
 
 describe.each(FIXTURES)("$name", ({ directory, expected }) => {

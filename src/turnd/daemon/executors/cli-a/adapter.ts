@@ -56,6 +56,7 @@ export const cliA: Executor = {
     permissions: true,
     mcp_servers: true,
     instructions: true,
+    approvals: false,
   },
   variables: VARIABLES,
   // It handles neither and ends by the first at once; the second serves where SIGINT is ignored.

@@ -1,5 +1,7 @@
 import { namesOf } from "../contract/binary-names.ts";
 import type { Executor, NativeBinary } from "../contract/executor.ts";
+import { APP_SERVER } from "./app-server/server.ts";
+import { createAppServerTranslator } from "./app-server/translate.ts";
 import { buildArgs } from "./command.ts";
 import { checkConfiguration } from "./config/configuration-check.ts";
 import { configure, VARIABLES } from "./config/variables.ts";
@@ -57,6 +59,7 @@ export const cliB: Executor = {
     permissions: true,
     mcp_servers: true,
     instructions: true,
+    approvals: true,
   },
   variables: VARIABLES,
   // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: docs/contracts/cli-b.md §9.
@@ -67,6 +70,7 @@ export const cliB: Executor = {
     ),
   configure,
   featureQuestion: FEATURE_QUESTION,
+  interactive: APP_SERVER,
   planHome,
   buildArgs,
   // Anything else is taken for a thread's name and silently starts a new thread. Source: docs/contracts/cli-b.md §4.
@@ -76,7 +80,8 @@ export const cliB: Executor = {
   records: RECORDS,
   recogniseRecord,
   shapeSource: SHAPE_SOURCE,
-  createTranslator: createCliBTranslator,
+  createTranslator: (input) =>
+    input.transport === "interactive" ? createAppServerTranslator(input) : createCliBTranslator(input),
   checkConfiguration,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).map((name) => `/etc/${name}`),
   providerRequest,

@@ -1,4 +1,3 @@
-import type { Permissions } from "../../../protocol/index.ts";
 import type { CliFeatures } from "../contract/cli-features.ts";
 import type { Invocation } from "../contract/invocation.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./config/details.ts";
@@ -6,6 +5,7 @@ import { toPair } from "./config/given-toml.ts";
 import { homeOverrides } from "./config/own-home.ts";
 import { fitSettings } from "./config/features.ts";
 import { tomlString } from "./config/toml.ts";
+import { permissionPairs } from "./config/permission-pairs.ts";
 import { ALWAYS } from "./config/unasked.ts";
 
 /**
@@ -34,7 +34,7 @@ export function buildArgs(invocation: Invocation): string[] {
     ...override(`projects={${tomlString(workspace)}={trust_level="untrusted"}}`),
     ...configArgs(details, invocation.cliFeatures),
     ...(invocation.userHome === undefined ? [] : homeOverrides(details, invocation.userHome).flatMap(override)),
-    ...permissionArgs(permissions),
+    ...permissionPairs(permissions).flatMap(override),
     // Whatever lies in a home or a history: a plugin's programs run outside the sandbox.
     ...(mode === "execute" && permissions.execute !== "deny" ? [] : override("features.plugins=false")),
     ...(effort === undefined ? [] : override(`model_reasoning_effort=${tomlString(effort)}`)),
@@ -61,14 +61,6 @@ function configArgs(details: CliBDetails, features: CliFeatures | undefined): st
     case "toml":
       return fitSettings(details.overrides, features).map(toPair).flatMap(override);
   }
-}
-
-/** `edit` is the sandbox's part; MCP servers of the operator's file run outside it and are not touched. */
-function permissionArgs({ execute, network }: Permissions): string[] {
-  return [
-    ...(execute === "deny" ? ["features.shell_tool=false", "features.unified_exec=false"] : []),
-    ...(network === "deny" ? ["sandbox_workspace_write.network_access=false", 'web_search="disabled"'] : []),
-  ].flatMap(override);
 }
 
 function override(pair: string): string[] {

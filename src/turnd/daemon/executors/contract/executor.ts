@@ -3,6 +3,7 @@ import type { CodeGuard } from "./code-guard.ts";
 import type { FeatureQuestion } from "./cli-features.ts";
 import type { Configuration, ConfigurationCheck, ConfigureInput, ConfigureResult, Variable } from "./configuration.ts";
 import type { DescribedRule } from "./failures.ts";
+import type { InteractiveExecutor } from "./interactive.ts";
 import type { HomeInput, HomePlan, Invocation } from "./invocation.ts";
 import type { ProbePlan } from "./probe-plan.ts";
 import type { ProviderRequest } from "./provider-request.ts";
@@ -59,6 +60,8 @@ export interface Executor {
   planHome(input: HomeInput): HomePlan;
   /** Arguments after the program's name. The prompt is never among them: it is the file on stdin. */
   buildArgs(invocation: Invocation): string[];
+  /** How its server is driven; absent: each turn is a process. */
+  readonly interactive?: InteractiveExecutor;
   /** Whether an id has the form of the CLI's own session ids; anything else never reaches the CLI. */
   isNativeSessionId(id: string): boolean;
   /** Every rule that can decide a failure, in deciding order: the documented table. */

@@ -1,4 +1,4 @@
-import type { McpServers, Mode, Permissions } from "../../../protocol/index.ts";
+import type { McpServers, Mode, Permissions, Transport } from "../../../protocol/index.ts";
 import type { CliFeatures } from "./cli-features.ts";
 import type { ConfigFile, Configuration } from "./configuration.ts";
 import type { KeptDirectory, TidyLines } from "./home-state.ts";
@@ -24,6 +24,8 @@ export interface HomeInput {
   readonly cliVersion?: string;
   /** What that binary answered to `featureQuestion`; absent: not asked, or no answer. */
   readonly cliFeatures?: CliFeatures;
+  /** How the CLI will be driven; absent: a process for the turn. */
+  readonly transport?: Transport;
   /** Leaves out the executor's `codeGuard`; absent: it is put into the environment. */
   readonly allowsWorkspaceCode?: boolean;
 }

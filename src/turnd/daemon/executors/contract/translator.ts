@@ -1,4 +1,4 @@
-import type { Evidence, Native, TurnEvent, Usage } from "../../../protocol/index.ts";
+import type { Evidence, Native, Transport, TurnEvent, Usage } from "../../../protocol/index.ts";
 import type { FailureDraft } from "./failures.ts";
 import type { DriftWatch } from "./records.ts";
 
@@ -19,6 +19,15 @@ export interface TranslatorInput {
   readonly cliVersion?: string;
   /** What the native session had used before this turn; for CLIs that count over the whole session. Absent: unknown. */
   readonly usageBefore?: Usage;
+  /** How the CLI was driven; absent: a process per turn. */
+  readonly transport?: Transport;
+  /** Of what a tool prints while it runs. */
+  readonly maxToolOutputBytes?: number;
+  /**
+   * How many of a text's last characters may be the beginning of a secret: they are not shown before what follows them is
+   * known. Absent: there are no secrets.
+   */
+  readonly holdBack?: (text: string) => number;
   /** Shown every record, for what the translation does not look at. */
   readonly drift?: DriftWatch;
 }

@@ -27,7 +27,7 @@ export interface StartedProcess {
 export interface KeptCommand {
   /** Absolute path of `sandbox/keeper`. */
   readonly keeperPath: string;
-  /** Holds `prompt.txt`; the keeper adds the other files of docs/design.md §2. */
+  /** Holds `prompt.txt`, unless its stdin is a named pipe; the keeper adds the other files of docs/design.md §2. */
   readonly directory: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -36,6 +36,8 @@ export interface KeptCommand {
   readonly runAs: CliUser;
   /** The control group that the command enters before it runs; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
+  /** Of a server: its stdin is the named pipe `stdin` in that directory, which the keeper makes; absent: `prompt.txt`. */
+  readonly isServer?: boolean;
   /** What starts the keeper; absent: it is a process of this one's. */
   readonly starter?: Helper;
   /** Gives it up: whoever aborts it makes sure with `takeStart` that nothing is started any more. */
@@ -127,7 +129,7 @@ async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<S
 
 async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<StartedProcess> {
   const files = await Promise.all([
-    open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
+    open(kept.isServer === true ? "/dev/null" : join(kept.directory, "prompt.txt"), READ),
     open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
     open(join(kept.directory, "stderr.log"), APPEND, 0o600),
   ]);
@@ -150,9 +152,10 @@ async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<Starte
 
 /** The command line of a keeper. */
 export function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
-  const { keeperPath, directory, runAs, cwd, command, group } = kept;
+  const { keeperPath, directory, runAs, cwd, command, group, isServer = false } = kept;
+  const stdin = isServer ? ["--fifo"] : [];
   const joined = group?.directories.flatMap((path) => ["--group", path]) ?? [];
-  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...joined, "--", ...command];
+  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...stdin, ...joined, "--", ...command];
 }
 
 /** Holds nothing of this process but the descriptors it is given. */
@@ -233,6 +236,7 @@ export async function adoptStarted(directory: string): Promise<StartedProcess | 
   return readStarted(directory);
 }
 
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** Never waits for the reader of a pipe in place of the file. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 

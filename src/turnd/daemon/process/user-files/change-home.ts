@@ -10,7 +10,8 @@ export type HomeCommand =
   | { readonly do: "keep_others" }
   | { readonly do: "write"; readonly path: string; readonly content: string | Buffer }
   | {
-      readonly do: "keep_only";
+      /** `keep_live`: what has one of the names stays as it is, links and pipes too: a running program uses the directory. */
+      readonly do: "keep_only" | "keep_live";
       readonly path: string;
       readonly names: readonly string[];
       readonly made: readonly string[];
@@ -48,6 +49,7 @@ const LETTERS = {
   set_aside: "A",
   write: "F",
   keep_only: "K",
+  keep_live: "L",
   only_plain: "P",
   tidy_lines: "T",
   keep_others: "S",
@@ -85,6 +87,7 @@ function encode(command: HomeCommand): Buffer {
       return Buffer.concat([Buffer.from(`${letter} ${content.length} ${command.path}\n`), content]);
     }
     case "keep_only":
+    case "keep_live":
       return Buffer.from(`${letter} ${[command.path, command.names.join(" "), command.made.join(" ")].join("\t")}\n`);
     case "tidy_lines":
       return Buffer.from(`${letter} ${[command.path, ...command.rules.map(encodeRule)].join("\t")}\n`);

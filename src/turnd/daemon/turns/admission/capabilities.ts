@@ -20,6 +20,7 @@ export function assertSupported(request: TurnRequest, id: string, can: Capabilit
     output_schema: !can.output_schema && request.output_schema !== undefined,
     agent: !can.agents && request.agent !== undefined,
     effort: !can.effort && request.effort !== undefined,
+    "permissions.approval": !can.approvals && request.permissions?.approval !== undefined,
     permissions: !can.permissions && Object.keys(request.permissions ?? {}).length > 0,
     mcp_servers: !can.mcp_servers && Object.keys(request.mcp_servers ?? {}).length > 0,
     instructions: !can.instructions && request.instructions !== undefined,

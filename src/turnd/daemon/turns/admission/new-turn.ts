@@ -79,6 +79,7 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits,
       permissions: request.permissions,
       mcp_servers: request.mcp_servers,
       instructions: request.instructions,
+      requested_transport: request.transport,
     }),
     ...((request.diff ?? hasDiff) ? { diff: true } : {}),
   };

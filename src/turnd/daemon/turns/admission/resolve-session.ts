@@ -45,6 +45,7 @@ export interface NewSession extends Pick<SessionFile, "executor" | "permissions"
   readonly session_id?: string | undefined;
   readonly mcp_servers?: SessionFile["mcp_servers"];
   readonly instructions?: SessionFile["instructions"];
+  readonly transport?: SessionFile["transport"];
   readonly metadata?: SessionFile["metadata"];
 }
 
@@ -106,7 +107,12 @@ export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorksp
       workspace: own ?? workspace,
       ...(own === undefined ? {} : { own_workspace: true }),
       permissions: request.permissions,
-      ...defined({ mcp_servers: request.mcp_servers, instructions: request.instructions, metadata: request.metadata }),
+      ...defined({
+        mcp_servers: request.mcp_servers,
+        instructions: request.instructions,
+        transport: request.transport,
+        metadata: request.metadata,
+      }),
       created_at: parts.now().toISOString(),
     };
     try {

@@ -32,6 +32,7 @@ export function assertSessionSupported(
   const lacks = [
     ...(!can.mcp_servers && Object.keys(servers).length > 0 ? ["mcp_servers"] : []),
     ...(!can.instructions && instructions !== undefined ? ["instructions"] : []),
+    ...(!can.approvals && permissions.approval !== undefined ? ["permissions.approval"] : []),
   ];
   refuse(lacks.map((path) => ({ path, message: `${executor} has no ${path}` })));
   refuse(

@@ -9,6 +9,7 @@ import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 import { createLocate, findCli, trySandbox, type SandboxState } from "./ask-cli.ts";
 import type { LocatedCli } from "./located.ts";
+import { describeTransport } from "./transports.ts";
 import { describeUnguarded } from "./unguarded.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
@@ -129,11 +130,17 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       capabilities: executor.capabilities,
       ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await sandboxAnswer(signal).catch(toUnknown)) } : {}),
       ...defined({ provider: state && describeProvider(state) }),
+      transport: describeHere(located.ok ? located.version : undefined),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings, ...(located.ok && located.warning !== undefined ? [located.warning] : [])],
       drift: drift.report(),
     };
     return withoutSecrets(options.redact, ExecutorInfo, info);
+  }
+
+  function describeHere(version: string | undefined): ExecutorInfo["transport"] {
+    const { wanted, hasGroups } = options.transport;
+    return describeTransport({ executor, configuration, version, hasGroups }, wanted);
   }
 
   function describeUnknown(): ExecutorInfo {
@@ -145,6 +152,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       unavailable: { code: "executor_unavailable", message },
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
+      transport: describeHere(undefined),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings],
       drift: drift.report(),

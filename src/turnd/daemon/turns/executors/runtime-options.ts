@@ -1,3 +1,4 @@
+import type { RequestedTransport } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { Configuration } from "../../executors/contract/configuration.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
@@ -19,6 +20,8 @@ export interface ExecutorRuntimeOptions {
   readonly isProviderChecked: boolean;
   /** Whether turns run without the executor's `codeGuard`: `TURND_ALLOW_WORKSPACE_PLUGINS`. */
   readonly allowsWorkspaceCode: boolean;
+  /** How turns are driven that do not say, and whether they have limits of their own, which a server's could not be. */
+  readonly transport: { readonly wanted: RequestedTransport; readonly hasGroups: boolean };
   /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
   readonly redact: Redact;
   readonly now: () => Date;

@@ -11,7 +11,7 @@ import type { TurnFile } from "./turn-file.ts";
 export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
   switch (input.type) {
     case "prepared": {
-      const { usage_before: before, provider_fault: _fault, ...rest } = file;
+      const { usage_before: before, provider_fault: _fault, transport: _transport, ...rest } = file;
       // Of an earlier start, which went on with a session.
       const isOutdated = input.start.requested_session === null;
       return { ...rest, ...(before === undefined || isOutdated ? {} : { usage_before: before }), ...input.start };

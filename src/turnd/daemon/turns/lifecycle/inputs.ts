@@ -1,4 +1,5 @@
 import type { Decision, TurnEndedData } from "../../../protocol/index.ts";
+import type { AnswerTaken, AskAnswer, PendingAsk } from "../../executors/contract/interactive.ts";
 import type { EndedProcess } from "../../process/keeper/tree.ts";
 import type { RunningCommand } from "../../process/keeper/tool-process.ts";
 import type { StopReason } from "./life.ts";
@@ -78,7 +79,14 @@ export type Degraded = NonNullable<TurnFile["degraded"]>;
 export type StartFacts = Required<Pick<TurnFile, "started_at">> &
   Pick<
     TurnFile,
-    "started_boot" | "cli_name" | "cli_version" | "args" | "requested_session" | "usage_before" | "provider_fault"
+    | "transport"
+    | "started_boot"
+    | "cli_name"
+    | "cli_version"
+    | "args"
+    | "requested_session"
+    | "usage_before"
+    | "provider_fault"
   >;
 
 /** What is kept of an end. */
@@ -89,6 +97,13 @@ export interface End {
   readonly decision?: Decision;
 }
 
+/** What people are asked in a turn that runs, and what they answer. */
+export interface TurnAsks {
+  pending(): readonly PendingAsk[];
+  /** The answer is in the turn's files when this returns. */
+  answer(id: string, answer: AskAnswer): AnswerTaken;
+}
+
 /** What can be ended of a turn that runs. */
 export interface TurnProcess {
   /** Called once at most. */
@@ -97,6 +112,8 @@ export interface TurnProcess {
   abandonOutput(): void;
   /** The command of the CLI's that runs now; undefined where none does. A replay has none. */
   runningCommand?(): RunningCommand | undefined;
+  /** Absent where nobody is asked. */
+  readonly asks?: TurnAsks;
 }
 
 export interface StopOrder {

@@ -11,6 +11,12 @@ export interface TurnLimits {
   readonly steerWaitMs: number;
   readonly maxOutputBytes: number;
   readonly maxLineBytes: number;
+  /** How long a server may take to answer. */
+  readonly answerMs: number;
+  /** How long a person has to answer. */
+  readonly approvalMs: number;
+  /** Of what a tool prints while it runs. */
+  readonly maxToolOutputBytes: number;
   /** On the disk of the state directory, below which no turn is let in. */
   readonly minFreeBytes: number;
 }

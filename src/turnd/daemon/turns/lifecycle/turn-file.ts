@@ -12,6 +12,8 @@ import {
   Mode,
   Permissions,
   ReplaySpeed,
+  RequestedTransport,
+  Transport,
   TurnEndedBy,
   Usage,
 } from "../../../protocol/index.ts";
@@ -52,6 +54,10 @@ export const TurnFile = z.object({
   mcp_servers: McpServers.optional(),
   /** Besides the session's. */
   instructions: Instructions.optional(),
+  /** How its request asked for it to be driven. */
+  requested_transport: RequestedTransport.optional(),
+  /** How it is driven, once it has started; absent: a process of its own. */
+  transport: Transport.optional(),
   /** What it changes in its workspace is kept: `changes.json`, `changes.diff`. */
   diff: z.boolean().optional(),
   metadata: Metadata.optional(),

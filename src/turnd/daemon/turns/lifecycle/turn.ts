@@ -2,7 +2,7 @@ import type { Decision, TurnEndedData, TurnStatus } from "../../../protocol/inde
 import type { WritableTail } from "../../event-log/tail.ts";
 import type { RunningCommand } from "../../process/keeper/tool-process.ts";
 import { fileAfter, stopReasonIn } from "./file-after.ts";
-import type { End, Input, TurnProcess } from "./inputs.ts";
+import type { TurnAsks, End, Input, TurnProcess } from "./inputs.ts";
 import { beginLife, type Life } from "./life.ts";
 import { reasonOf, step, type Effect } from "./table.ts";
 import { replaceTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
@@ -37,6 +37,8 @@ export interface Turn {
   readonly stopped: Promise<void>;
   /** The command of the CLI's that runs now, as the system shows it. */
   runningCommand(): RunningCommand | undefined;
+  /** What people are asked; undefined where nobody can be. */
+  asks(): TurnAsks | undefined;
   /**
    * Takes an input. The phase has changed when this returns; what is written for it, when it resolves.
    *
@@ -200,6 +202,7 @@ export function createTurn(options: TurnOptions): Turn {
       return end?.decision;
     },
     runningCommand: () => process?.runningCommand?.(),
+    asks: () => process?.asks,
     startSignal: starting.signal,
     finished: finish.promise,
     get stopped() {

@@ -17,6 +17,7 @@ export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
     "before a process starts: the sandbox has no process, memory or descriptor left for it; " +
     "or the CLI was killed since the turn came to its own limit of memory",
   storage_error: "the home, the turn's files or its log cannot be written",
+  crashed: "while a turn is interactive: its server does not take what it is asked any more",
   unknown: "turnd itself failed",
 };
 

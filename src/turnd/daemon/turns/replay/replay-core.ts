@@ -65,7 +65,12 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
   const consumed = await consumeOutput({
     translator: options.executor.createTranslator({
       requestedSession: turn.requested_session,
-      ...defined({ cliVersion: turn.cli_version, usageBefore: turn.usage_before, drift: options.drift }),
+      ...defined({
+        cliVersion: turn.cli_version,
+        usageBefore: turn.usage_before,
+        transport: turn.transport,
+        drift: options.drift,
+      }),
     }),
     output: () =>
       passUntil(
@@ -90,6 +95,8 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
       return { exit: isExitUnrecorded ? PRESUMED_EXIT : exit, wasStopped: endedBy !== null || isHalted };
     },
   });
+  // A server goes on after its turn.
+  const isEndedByRecord = turn.transport === "interactive" && recording.exit === null && consumed.isComplete;
   const isLost = !consumed.hasEmitted && turn.requested_session !== null;
   await options.emitDaemonEvents(places.rest(isLost ? consumed.degradedReason : undefined));
   const { endedBy, exit } = await options.outcome();
@@ -97,7 +104,7 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
     facts: {
       endedBy,
       ending: isExitUnrecorded ? withoutExit(consumed.ending) : consumed.ending,
-      ...(isExitUnrecorded ? { isExitUnrecorded } : {}),
+      ...(isExitUnrecorded || isEndedByRecord ? { isExitUnrecorded: true } : {}),
       // What turnd once decided belongs to the end of the recording, which a replay that was cut has not come to.
       ...defined({ halt: cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt) }),
       exit,
@@ -113,6 +120,7 @@ function describeStart({ turn }: Recording, executor: Executor): NewEvent {
     cliName: turn.cli_name ?? executor.defaultName,
     cliVersion: turn.cli_version,
     mode: turn.mode,
+    transport: turn.transport,
     model: turn.model,
     requested: turn.degraded?.requested ?? turn.requested_session,
     trace: turn,

@@ -1,42 +1,38 @@
 import type { Logger } from "pino";
 import { defined } from "../../../../kit/defined.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { Activity, Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
-import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
-import { readExit, type StartedProcess } from "../../process/keeper/keeper.ts";
-import { describeTool, findToolProcess, type RunningCommand } from "../../process/keeper/tool-process.ts";
-import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
-import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
+import { describeTool, type RunningCommand } from "../../process/keeper/tool-process.ts";
+import type { SweepError } from "../../process/keeper/tree.ts";
+import type { KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type ConsumeResult, type ConsumeOptions, type OutputReport } from "./consume.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
-import type { TurnObserver } from "../lifecycle/observer.ts";
 import { executorOf, type Executors } from "../executors/executors.ts";
 import type { Backfill } from "./backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
 import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
-import { markOf } from "./turn-group.ts";
+import { sweepOrReport, type TurnBody } from "./turn-body.ts";
 import { startWatch, type WatchOptions } from "./watch.ts";
 
 export interface AttemptParts {
   readonly executors: Executors;
   readonly limits: Pick<
     TurnLimits,
-    "startTimeoutMs" | "exitTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
+    "startTimeoutMs" | "exitTimeoutMs" | "maxOutputBytes" | "maxLineBytes" | "maxToolOutputBytes"
   >;
-  readonly groups: GroupsState;
-  readonly observer: Pick<TurnObserver, "processesSwept">;
   readonly backfill: Pick<Backfill, "recover">;
-  /** Aborts when turnd stops and its time for that is half over: what has a grace left is killed. */
-  readonly graceOver: AbortSignal;
+  /** How many of the last characters of a session's text may be the beginning of a secret. */
+  readonly holdBackOf: (sessionId: string) => (text: string) => number;
   readonly now: () => Date;
   readonly logger: Logger;
 }
 
 export interface AttemptOptions {
-  readonly started: StartedProcess;
+  readonly body: TurnBody;
   /** Where an earlier daemon had got to; absent for a process that was just started. */
   readonly taken?: AsyncIterable<TakenLine>;
   readonly requestedSession: string | null;
@@ -52,6 +48,8 @@ export interface AttemptResult extends ConsumeResult {
   readonly exit: KeptExit | null;
   /** Something of the tree would not die. */
   readonly sweepError: SweepError | undefined;
+  /** What of turnd's own has ended it. */
+  readonly fault: FailureDraft | undefined;
 }
 
 /**
@@ -62,8 +60,8 @@ export interface AttemptResult extends ConsumeResult {
  */
 export async function followAttempt(parts: AttemptParts, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor, drift } = executorOf(parts.executors, turn.file.executor);
-  const { limits, observer } = parts;
-  const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, parts.groups.groups) };
+  const { limits } = parts;
+  const { body } = options;
   const finished = new AbortController();
   const stopped = new AbortController();
   const output = boundOutput({
@@ -78,12 +76,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
 
   function stop(order: StopOrder): void {
     stopped.abort();
-    stopping = stopProcess(turn, tree, {
-      order,
-      signals: executor.stopSignals,
-      graceMs: graceOf(order, limits),
-      graceOver: parts.graceOver,
-    }).then((swept) => observer.processesSwept(swept));
+    stopping = body.stop(order);
     // What cannot even be killed must not keep the turn from ending. Law: one end.
     stopping.catch(() => finished.abort());
     void whenGone().then(() => turn.send({ type: "stop_done" }));
@@ -97,25 +90,27 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     await Promise.allSettled([stopping, recovering]);
   }
   let toolFreeMs = 0;
-  const findTool = () => findToolProcess(options.started, toolFreeMs);
+  const findTool = () => body.findTool(toolFreeMs);
   function runningCommand(): RunningCommand | undefined {
     const tool = findTool();
     return tool && describeTool(tool);
   }
   const watch = startWatch({
     // What has ended before it is followed has ended in time: turnd may have been down since.
-    ...(isCliRunning(options.started) ? clocksOf(limits, turn, parts.now()) : NO_CLOCKS),
+    ...(body.isRunning() ? clocksOf(limits, turn, parts.now()) : NO_CLOCKS),
     isToolAtWork: () => (translator.activity?.() ?? NO_ACTIVITY).hasOpenTool || findTool() !== undefined,
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
-  void turn.send({ type: "process_started", process: { stop, abandonOutput, runningCommand } });
+  void turn.send({
+    type: "process_started",
+    process: { stop, abandonOutput, runningCommand, ...defined({ asks: body.asks }) },
+  });
 
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
     try {
-      const exit = await waitForExit(turn.directory, options.started, finished.signal).finally(watch.stop);
-      const sweepError = await sweepAll(tree, stopping, (swept) => observer.processesSwept(swept));
-      // A sweep waits for the keeper, which may have come to write it meanwhile.
-      return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
+      const exit = await body.untilEnded(finished.signal).finally(watch.stop);
+      const sweepError = await sweepOrReport(body, stopping);
+      return { exit: exit ?? (await body.lateExit()), sweepError };
     } finally {
       finished.abort();
       gone.resolve();
@@ -130,6 +125,13 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   const translator = executor.createTranslator({
     requestedSession: options.requestedSession,
     ...defined({ cliVersion: turn.file.cli_version, usageBefore: turn.file.usage_before }),
+    ...(body.transport === "interactive"
+      ? {
+          transport: body.transport,
+          maxToolOutputBytes: limits.maxToolOutputBytes,
+          holdBack: parts.holdBackOf(turn.file.session_id),
+        }
+      : {}),
     drift: (record, line) => void unlooked.push([record, line]),
   });
   const outcome = async (): Promise<Outcome> => ({ exit: (await ended).exit, wasStopped: stopping !== undefined });
@@ -199,48 +201,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     .catch((error: unknown) =>
       parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
     );
-  return { ...consumed, ...end };
-}
-
-interface StopOptions {
-  readonly order: StopOrder;
-  readonly signals: readonly ("SIGINT" | "SIGTERM")[];
-  readonly graceMs: number;
-  readonly graceOver: AbortSignal;
-}
-
-/** @returns how many processes besides the CLI's own were ended */
-async function stopProcess(
-  turn: Turn,
-  tree: ProcessTree,
-  { order, signals, graceMs, graceOver }: StopOptions,
-): Promise<number> {
-  await order.saved;
-  const ended = await stopTree(tree, { signals, graceMs, over: graceOver });
-  await turn.send({ type: "processes_swept", processes: ended });
-  return ended.filter(({ pid }) => pid !== tree.started.pid).length;
-}
-
-function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }: AttemptParts["limits"]): number {
-  if (isAtOnce) return 0;
-  // Half of the bound is for what comes after: sweeping, and logging the end.
-  return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
-}
-
-/** A sweep that fails is reported, not thrown: the turn ends all the same. Law: one end. */
-async function sweepAll(
-  tree: ProcessTree,
-  stopping: Promise<void> | undefined,
-  onSwept: (count: number) => void,
-): Promise<SweepError | undefined> {
-  try {
-    await stopping;
-    onSwept((await sweepTree(tree)).length);
-    return undefined;
-  } catch (error) {
-    if (error instanceof SweepError) return error;
-    throw error;
-  }
+  return { ...consumed, ...end, fault: body.fault?.() };
 }
 
 /** A record without a time of its own was printed so long ago at most: a tool may have been started since. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Transport } from "../../../protocol/index.ts";
 import { defined } from "../../../../kit/defined.ts";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { HomePlan } from "../../executors/contract/invocation.ts";
@@ -26,6 +27,8 @@ export interface EnvironmentOptions {
 export interface RunningCli {
   readonly version: string | undefined;
   readonly features?: CliFeatures | undefined;
+  /** How it is driven; absent: a process for the turn. */
+  readonly transport?: Transport | undefined;
 }
 
 /** The environment of the processes of a turn's CLI. */
@@ -49,7 +52,7 @@ export type EnvironmentOf = (turn: Turn, cli?: RunningCli) => CliEnvironment;
 /** Makes what works out the environments of a daemon's turns. */
 export function createEnvironments(options: EnvironmentOptions): EnvironmentOf {
   const { executors, sessions, sessionSecrets, homeDirectory, baseEnv } = options;
-  return ({ file }, cli = { version: file.cli_version }) => {
+  return ({ file }, cli = { version: file.cli_version, transport: file.transport }) => {
     const { executor, cliName, configuration, allowsWorkspaceCode } = executorOf(executors, file.executor);
     const session = sessions.get(file.session_id);
     if (session === undefined) throw new Error(`session ${file.session_id} is gone`);
@@ -66,7 +69,7 @@ export function createEnvironments(options: EnvironmentOptions): EnvironmentOf {
       mcpServers,
       ...(instructions === "" ? {} : { instructions }),
       hasNewInstructions: digestOfInstructions(instructions) !== session.native_instructions,
-      ...defined({ model: file.model, cliVersion: cli.version, cliFeatures: cli.features }),
+      ...defined({ model: file.model, cliVersion: cli.version, cliFeatures: cli.features, transport: cli.transport }),
       allowsWorkspaceCode,
     });
     const env = {

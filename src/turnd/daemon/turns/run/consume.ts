@@ -50,6 +50,8 @@ export interface ConsumeResult {
   readonly hasEmitted: boolean;
   /** Why, in that case. */
   readonly degradedReason: string;
+  /** The records show that the turn is over, whatever its process does. */
+  readonly isComplete: boolean;
   /** The last record that became an event, in a few words; undefined where none did. */
   readonly lastSeen: string | undefined;
 }
@@ -120,6 +122,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<ConsumeRes
   }
 
   for await (const batch of options.output(take)) await take(batch);
+  const isComplete = options.translator.activity?.().isComplete ?? false;
   const ending = options.translator.end(await options.outcome());
   // A resume that never bound but was of no other session either has failed for another reason: then its events count.
   const isLost = held !== undefined && (halt ?? ending.failure)?.code === "resume_degraded";
@@ -129,7 +132,15 @@ export async function consumeOutput(options: ConsumeOptions): Promise<ConsumeRes
     await pass(rest);
   }
   const degradedReason = (halt ?? ending.failure)?.message ?? "The native session did not come back.";
-  return { ending, halt, counts, hasEmitted: !isLost, degradedReason, lastSeen: last && describeEvent(last) };
+  return {
+    ending,
+    halt,
+    isComplete,
+    counts,
+    hasEmitted: !isLost,
+    degradedReason,
+    lastSeen: last && describeEvent(last),
+  };
 }
 
 /** One clause without a semicolon, which goes into a sentence. */

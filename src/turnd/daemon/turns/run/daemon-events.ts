@@ -1,5 +1,5 @@
 import { defined } from "../../../../kit/defined.ts";
-import type { Mode } from "../../../protocol/index.ts";
+import type { Mode, Transport } from "../../../protocol/index.ts";
 import type { NewEvent } from "../../event-log/sequence.ts";
 import type { Degraded } from "../lifecycle/inputs.ts";
 import type { Emitter } from "./emitter.ts";
@@ -9,6 +9,7 @@ export interface StartedFacts {
   readonly cliName: string;
   readonly cliVersion: string | undefined;
   readonly mode: Mode;
+  readonly transport: Transport | undefined;
   readonly model: string | undefined;
   readonly requested: string | null;
   readonly trace: { readonly trace_id?: string | undefined; readonly traceparent?: string | undefined };
@@ -22,6 +23,7 @@ export function startedEvent(facts: StartedFacts): NewEvent {
     data: {
       cli: { name: facts.cliName, ...defined({ version: facts.cliVersion }) },
       mode: facts.mode,
+      ...(facts.transport === "interactive" ? { transport: facts.transport } : {}),
       ...defined({ model: facts.model }),
       resume: facts.requested === null ? {} : { requested: facts.requested },
       ...defined({ trace_id, traceparent }),

@@ -28,7 +28,7 @@ export async function followProcess(
 ): Promise<AttemptResult> {
   let { spawnedAt } = found;
   const attempt = await parts.follow(turn, {
-    started: found.started,
+    body: found.body,
     taken: takenLines(logPath),
     requestedSession: turn.file.requested_session ?? null,
     emit(events, lines) {

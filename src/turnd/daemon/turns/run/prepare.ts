@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { defined } from "../../../../kit/defined.ts";
-import { warningEvent } from "../../../protocol/index.ts";
+import { warningEvent, type Transport } from "../../../protocol/index.ts";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
-import type { GroupsState } from "../../process/cgroup/cgroup.ts";
-import { startKept, type StartedProcess } from "../../process/keeper/keeper.ts";
+import type { HomePlan } from "../../executors/contract/invocation.ts";
+import type { KeptCommand } from "../../process/keeper/keeper.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { allDone } from "../../storage/all-done.ts";
-import type { EnvironmentOf } from "./cli-environment.ts";
+import { SCHEMA, type DescribeProcess } from "./describe-process.ts";
 import { executorOf, type Executors } from "../executors/executors.ts";
 import { changeHome, type HomeCommand } from "../../process/user-files/change-home.ts";
 import type { ChangeRecorder } from "../store/record-changes.ts";
@@ -18,20 +18,15 @@ import type { SessionStore } from "../../sessions/session-store.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import { startedNow } from "../lifecycle/ran-for.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { makeGroup } from "./turn-group.ts";
-import { permissionsOf } from "../admission/turn-permissions.ts";
 
 export interface PrepareParts {
-  readonly environmentOf: EnvironmentOf;
+  readonly describe: DescribeProcess;
   readonly executors: Executors;
   readonly sessions: Pick<SessionStore, "get" | "update">;
   readonly recorder: Pick<ChangeRecorder, "before">;
-  /** HOME of the CLIs. */
-  readonly homeDirectory: string;
   /** `sandbox/keeper`. */
   readonly keeperPath: string;
   readonly runAs: RunAs;
-  readonly groups: GroupsState;
   readonly now: () => Date;
   readonly logger: Logger;
 }
@@ -40,7 +35,8 @@ export interface PrepareParts {
 export interface PreparedProcess {
   /** To be logged once the turn has started: what had to be removed or set aside. */
   readonly warnings: readonly TranslatedEvent[];
-  readonly start: () => Promise<StartedProcess>;
+  /** What is started, but for where its files are. */
+  readonly kept: Omit<KeptCommand, "directory">;
 }
 
 export interface PrepareOptions {
@@ -48,6 +44,9 @@ export interface PrepareOptions {
   readonly version: string;
   readonly features: CliFeatures | undefined;
   readonly requestedSession: string | null;
+  readonly transport: Transport;
+  /** Whether a server has the home open: what it keeps there stays. */
+  readonly isWarm?: boolean;
   /** When the process that it takes the place of was started; a turn of which none runs begins now, whatever an earlier daemon noted. */
   readonly startedAt: string | undefined;
   /** What the home is written by and the keeper started from; absent: each is a process of turnd's. */
@@ -63,18 +62,27 @@ export interface PrepareOptions {
  * nothing runs then
  */
 export async function prepareTurn(parts: PrepareParts, turn: Turn, options: PrepareOptions): Promise<PreparedProcess> {
-  const { executor, cliName, configuration, findProviderFault } = executorOf(parts.executors, turn.file.executor);
+  const { executor, cliName, findProviderFault } = executorOf(parts.executors, turn.file.executor);
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
   const helper = defined({ starter: options.helper });
-  const { home, plan, env } = parts.environmentOf(turn, options);
+  const { isWarm = false } = options;
+  const { home, plan, env, args } = parts.describe(turn, options);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const isMoved = session.native_home !== undefined && session.native_home !== home;
   const ofPlace = isMoved ? (executor.stateOfPlace?.(cliName) ?? []) : [];
   // A turn whose daemon was killed may have left it, or a tool of another session.
   const unasked = [...ofPlace, ...(plan.leftovers ?? [])];
+  const writes: HomeCommand[] = [
+    ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
+    ...attachments.map(({ name, content }): HomeCommand => ({
+      do: "write",
+      path: `turn/${file.turn_id}/${name}`,
+      content,
+    })),
+  ];
   const commands: HomeCommand[] = [
     ...unasked.map((path): HomeCommand => ({ do: "remove", path })),
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
@@ -87,33 +95,17 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...["tmp", ...(plan.emptied ?? [])].map((path): HomeCommand => ({ do: "empty", path })),
     ...plan.directories.map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
-    ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
-    ...attachments.map(({ name, content }): HomeCommand => ({
-      do: "write",
-      path: `turn/${file.turn_id}/${name}`,
-      content,
-    })),
+    ...writes,
   ];
-  const attached = (name: string): string => join(home, "turn", file.turn_id, name);
-  const args = executor.buildArgs({
-    mode: file.mode,
-    configuration,
-    userHome: parts.homeDirectory,
-    workspace: file.workspace,
-    permissions: permissionsOf(session, file),
-    images: file.images.map(attached),
-    ...(file.output_schema === undefined ? {} : { outputSchema: attached(SCHEMA) }),
-    ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
-    ...defined({ model: file.model, agent: file.agent, effort: file.effort, cliFeatures: options.features }),
-  });
   const providerFault = findProviderFault();
   const start: StartFacts = {
     // Another attempt goes on with the first one's start, by both clocks.
     ...(options.startedAt === undefined ? startedNow(parts.now()) : { started_at: options.startedAt }),
     cli_name: cliName,
     cli_version: options.version,
-    args,
+    args: [...args],
     requested_session: options.requestedSession,
+    ...(options.transport === "interactive" ? { transport: options.transport } : {}),
     ...(session.native_usage === undefined || options.requestedSession === null
       ? {}
       : { usage_before: session.native_usage }),
@@ -121,7 +113,12 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   };
   options.signal.throwIfAborted();
   const removed = await allDone(
-    changeHome({ runAs: parts.runAs, ...helper }, home, commands, options.signal),
+    changeHome(
+      { runAs: parts.runAs, ...helper },
+      home,
+      isWarm ? [...keepLive(plan), ...writes] : commands,
+      options.signal,
+    ),
     turn.send({ type: "prepared", start }),
   );
   const changed = removed.filter((path) => !unasked.includes(path));
@@ -139,22 +136,22 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
       // Law: never pretend.
       ...(noDiff === undefined ? [] : [warningEvent("no_diff", `The turn will have no diff: ${noDiff}.`)]),
     ],
-    start: () =>
-      startKept({
-        keeperPath: parts.keeperPath,
-        directory: turn.directory,
-        command: [options.binary, ...args],
-        env,
-        cwd: file.workspace,
-        runAs: parts.runAs,
-        signal: options.signal,
-        ...helper,
-        ...makeGroup(parts.groups, file.turn_id),
-      }),
+    kept: {
+      keeperPath: parts.keeperPath,
+      command: [options.binary, ...args],
+      env,
+      cwd: file.workspace,
+      runAs: parts.runAs,
+      signal: options.signal,
+      ...helper,
+    },
   };
 }
 
-const SCHEMA = "output-schema.json";
+/** What others have put there goes; what the running server has made there stays. */
+function keepLive({ kept = [] }: HomePlan): HomeCommand[] {
+  return kept.map(({ path, names, made }) => ({ do: "keep_live", path, names: [...names, ...made], made: [] }));
+}
 
 async function readAttachments({ file, directory }: Turn): Promise<{ name: string; content: string | Buffer }[]> {
   const images = await Promise.all(

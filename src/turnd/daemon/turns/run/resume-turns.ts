@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 import type { TurnTracer } from "../lifecycle/tracer.ts";
 import { hasEnded, type Turn } from "../lifecycle/turn.ts";
+import type { Servers } from "./servers.ts";
 import { wasStarted } from "./set-aside.ts";
+import { readSpan } from "./span-file.ts";
 import type { TurnQueue } from "../admission/queue.ts";
 import { isSteeredBy } from "../admission/steering.ts";
 
@@ -30,6 +32,16 @@ export async function resumeTurns({ turns, queue, tracer, logger }: ResumeParts)
   for (const turn of started) {
     if (unfinished.some((other) => isSteeredBy(turn, other))) void turn.send({ type: "steer_requested" });
   }
+}
+
+/** Ends servers that an earlier turnd has left, but for those that do an unfinished turn. */
+export async function endLeftServers(servers: Pick<Servers, "endLeft">, turns: readonly Turn[]): Promise<void> {
+  const named = new Set<string>();
+  for (const turn of turns.filter((one) => !hasEnded(one))) {
+    const span = await readSpan(turn.directory);
+    if (span !== undefined) named.add(`${turn.file.session_id} ${span.server}`);
+  }
+  await servers.endLeft((sessionId, number) => named.has(`${sessionId} ${number}`));
 }
 
 /** Whether something of a turn has happened already: those go on before any other begins. */

@@ -1,12 +1,15 @@
 import type { Logger } from "pino";
 import { defined } from "../../../../kit/defined.ts";
+import type { RequestedTransport } from "../../../protocol/index.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { Starter } from "../../process/starter/starter.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { SessionSecrets } from "../admission/session-servers.ts";
-import type { Executors } from "../executors/executors.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+import type { StartedProcess } from "../../process/keeper/keeper.ts";
 import { findFullDisk } from "../executors/state-disk.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnObserver } from "../lifecycle/observer.ts";
@@ -19,9 +22,13 @@ import type { EnvironmentOf } from "./cli-environment.ts";
 import { createStartLog } from "./daemon-events.ts";
 import { followProcess } from "./follow-process.ts";
 import { lostResume } from "./lost-session.ts";
-import { prepareTurn } from "./prepare.ts";
+import { createDescriber } from "./describe-process.ts";
+import { prepareTurn, type PrepareOptions } from "./prepare.ts";
 import type { OpenTurn } from "./run.ts";
 import { startProcess, type StartingTurn } from "./start-process.ts";
+import type { Servers } from "./servers.ts";
+import { createServerTurns } from "./start-on-server.ts";
+import { createKeptBody } from "./turn-body.ts";
 import { findMemoryKill } from "./turn-group.ts";
 
 /** What turns of CLIs are run with; made once. */
@@ -40,6 +47,11 @@ export interface CliRunnerParts {
   readonly homeDirectory: string;
   readonly stateDirectory: string;
   readonly limits: TurnLimits;
+  readonly servers: Servers;
+  /** How turns are driven that do not say. */
+  readonly defaultTransport: RequestedTransport;
+  /** How many of the last characters of a session's text may be the beginning of a secret. */
+  readonly holdBackOf: (sessionId: string) => (text: string) => number;
   readonly observer: Pick<TurnObserver, "processesSwept" | "firstEvent">;
   /** Aborts when turnd stops and its time for that is half over. */
   readonly graceOver: AbortSignal;
@@ -60,15 +72,22 @@ export type RunCli = (open: OpenTurn, siblings: Siblings, logger: Logger) => Pro
 export function createCliRunner(parts: CliRunnerParts): RunCli {
   const { executors, groups, stateDirectory } = parts;
   const backfill = createBackfill(parts);
+  const describe = createDescriber(parts);
   return async (open, siblings, logger) => {
     const { turn, emitter } = open;
     const startLog = createStartLog(emitter, open.progress);
-    const named = { ...parts, backfill, logger };
+    const named = { ...parts, describe, backfill, logger };
+    const prepare = (starting: Turn, options: PrepareOptions) => prepareTurn(named, starting, options);
+    const serverTurns = createServerTurns({ ...named, prepare });
+    const keep = (kept: Turn, started: StartedProcess) => {
+      const { stopSignals } = executorOf(executors, kept.file.executor).executor;
+      return createKeptBody(named, kept, { started, stopSignals });
+    };
     let attempt: AttemptResult | undefined;
     let refusal: FailureDraft | undefined;
     while (turn.life.phase === "starting") {
       const { process, failure } = await startProcess(
-        { ...named, prepare: (starting, options) => prepareTurn(named, starting, options) },
+        { ...named, prepare, serverTurns, keep },
         { turn, emitter, startLog, hasRoom: open.hasRoom, ...siblings },
         attempt,
       );
@@ -104,11 +123,19 @@ async function conclude(
   { turn, emitter }: OpenTurn,
   attempt: AttemptResult,
 ): Promise<RunOutcome> {
-  const halt = storageFault(emitter.fault()) ?? attempt.halt ?? findMemoryKill({ groups, logger }, turn, attempt.exit);
+  const halt =
+    storageFault(emitter.fault()) ??
+    attempt.halt ??
+    attempt.fault ??
+    findMemoryKill({ groups, logger }, turn, attempt.exit);
   const facts: TurnFacts = {
     endedBy: turn.life.stopReason ?? null,
     ending: attempt.ending,
     exit: attempt.exit,
+    // A server goes on after its turn: what it has printed alone shows how that ended.
+    ...(turn.file.transport === "interactive" && attempt.exit === null && attempt.isComplete
+      ? { isExitUnrecorded: true }
+      : {}),
     isDegraded: turn.file.degraded !== undefined,
     ...defined({ halt, lastSeen: attempt.lastSeen, providerFault: turn.file.provider_fault }),
   };

@@ -1,12 +1,13 @@
 import { access, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { SPAN_FILE } from "./span-file.ts";
 
 /** The files of a resume that failed, in the order in which they are moved. Source: docs/design.md §2. */
-const FILES = ["exit.json", "stdout.jsonl", "stderr.log", "started"] as const;
+const FILES = ["exit.json", "stdout.jsonl", "stderr.log", "started", SPAN_FILE] as const;
 
-/** Whether a turn's `started` is there: its CLI has been started, or was about to be. */
-export function wasStarted(directory: string): Promise<boolean> {
-  return exists(join(directory, "started"));
+/** Whether a turn's `started` or span is there: its CLI has been started, or was about to be. */
+export async function wasStarted(directory: string): Promise<boolean> {
+  return (await exists(join(directory, "started"))) || exists(join(directory, SPAN_FILE));
 }
 
 /**
@@ -22,8 +23,10 @@ export async function setAsideResume(directory: string): Promise<void> {
 
 /** Finishes a move that an earlier daemon had begun. */
 export async function finishSetAside(directory: string): Promise<void> {
-  const hasBegun = await exists(join(directory, "resume.exit.json"));
-  const isDone = await exists(join(directory, "resume.started"));
+  const hasBegun =
+    (await exists(join(directory, "resume.exit.json"))) || (await exists(join(directory, "resume.stdout.jsonl")));
+  const isDone =
+    (await exists(join(directory, "resume.started"))) || (await exists(join(directory, `resume.${SPAN_FILE}`)));
   if (hasBegun && !isDone) await setAsideResume(directory);
 }
 

@@ -4,7 +4,13 @@ import type { Logger } from "pino";
 import { defined } from "../../../../kit/defined.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
-import { adoptStarted, KeeperError, StartHangsError, type StartedProcess } from "../../process/keeper/keeper.ts";
+import {
+  adoptStarted,
+  KeeperError,
+  StartHangsError,
+  startKept,
+  type StartedProcess,
+} from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { takeStart } from "../../process/keeper/take-start.ts";
 import type { Helper, Starter } from "../../process/starter/starter.ts";
@@ -26,7 +32,9 @@ import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
 import type { PreparedProcess, PrepareOptions } from "./prepare.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
-import { markOf } from "./turn-group.ts";
+import { fallbackWarning, type ServerTurns } from "./start-on-server.ts";
+import type { TurnBody } from "./turn-body.ts";
+import { makeGroup, markOf } from "./turn-group.ts";
 
 export interface StartParts {
   readonly executors: Executors;
@@ -36,6 +44,9 @@ export interface StartParts {
   readonly starter?: Pick<Starter, "startHelper">;
   readonly backfill: Pick<Backfill, "finish">;
   readonly prepare: (turn: Turn, options: PrepareOptions) => Promise<PreparedProcess>;
+  readonly serverTurns: ServerTurns;
+  /** A process of the turn's own, as what prints its output. */
+  readonly keep: (turn: Turn, started: StartedProcess) => TurnBody;
   readonly logger: Logger;
 }
 
@@ -59,7 +70,7 @@ export interface StartResult {
 }
 
 export interface FoundProcess {
-  readonly started: StartedProcess;
+  readonly body: TurnBody;
   /** When it was started; absent for one that an earlier daemon had started. */
   readonly spawnedAt?: number;
 }
@@ -82,7 +93,7 @@ export async function startProcess(
     // Asked to end while it waited for something before a process existed.
     const isAsked = startSignal.aborted && error === startSignal.reason;
     if (!isAsked && !(error instanceof StartHangsError)) throw error;
-    if (await isStartedYet(turn)) return adopt(turn, parts.groups);
+    if (await isStartedYet(turn)) return adopt(parts, turn);
     if (!isAsked) throw error;
     await turn.send({ type: "start_given_up" });
     return {};
@@ -109,7 +120,7 @@ async function findOrStart(parts: StartParts, starting: StartingTurn): Promise<S
   const { turn } = starting;
   if (await hasTracesOfStart(turn.directory)) {
     await finishHalfDone(turn, () => parts.backfill.finish(turn, parts.logger));
-    if (await wasStarted(turn.directory)) return adopt(turn, parts.groups);
+    if (await wasStarted(turn.directory)) return adopt(parts, turn);
   }
   await waitUnlessAborted(starting.whenTidy(), turn.startSignal);
   const obstacle = await findObstacle(parts, turn);
@@ -136,11 +147,13 @@ async function finishHalfDone(turn: Turn, finishBackfill: () => Promise<void>): 
   }
 }
 
-async function adopt(turn: Turn, { groups }: GroupsState): Promise<StartResult> {
+async function adopt({ groups, serverTurns, keep }: StartParts, turn: Turn): Promise<StartResult> {
+  const onServer = await serverTurns.adopt(turn);
+  if (onServer !== undefined) return { process: { body: onServer } };
   const started = await adoptStarted(turn.directory);
-  if (started !== undefined) return { process: { started } };
+  if (started !== undefined) return { process: { body: keep(turn, started) } };
   // Its keeper ended before it released the command, or the pids it wrote cannot be read.
-  const processes = await sweepMarked(markOf(turn.file.turn_id, groups));
+  const processes = await sweepMarked(markOf(turn.file.turn_id, groups.groups));
   await turn.send({ type: "processes_swept", processes });
   return refuse(turn, undefined);
 }
@@ -189,7 +202,7 @@ interface StartOptions {
 async function start(parts: StartParts, starting: StartingTurn, options: StartOptions): Promise<StartResult> {
   const helper = parts.starter?.startHelper();
   try {
-    return { process: await startWith(helper, parts, starting, options) };
+    return await startWith(helper, parts, starting, options);
   } finally {
     helper?.close();
   }
@@ -197,10 +210,10 @@ async function start(parts: StartParts, starting: StartingTurn, options: StartOp
 
 async function startWith(
   helper: Helper | undefined,
-  { executors, sessions, prepare, logger }: StartParts,
+  { executors, sessions, groups, prepare, serverTurns, keep, logger }: StartParts,
   starting: StartingTurn,
   { requested, startedAt }: StartOptions,
-): Promise<FoundProcess> {
+): Promise<StartResult> {
   const { turn, emitter, startLog } = starting;
   const runtime = executorOf(executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
@@ -208,7 +221,8 @@ async function startWith(
   // Otherwise prompt.txt is the input, as the admission wrote it.
   if (turn.file.degraded !== undefined) await prependHistory(turn, starting.earlierTurns(), logger);
   await sessions.ensureHome(turn.file.session_id);
-  const prepared = await prepare(turn, {
+  const chosen = serverTurns.choose(turn, located);
+  const options = {
     binary: located.path,
     version: located.version,
     features: located.features,
@@ -216,21 +230,44 @@ async function startWith(
     startedAt,
     helper,
     signal: turn.startSignal,
-  });
+  };
+  const onServer =
+    chosen.transport === "interactive"
+      ? await serverTurns.prepare(turn, { ...options, transport: "interactive" })
+      : chosen;
+  const isOnServer = "prepared" in onServer;
+  if (!isOnServer && serverTurns.isAsking(turn)) return refuse(turn, cannotAsk(onServer.reason));
+  if (!isOnServer) await serverTurns.endOf(turn);
+  const prepared = isOnServer ? onServer.prepared : await prepare(turn, { ...options, transport: "headless" });
   const { mode, model, degraded } = turn.file;
   await startLog.started({
     cliName: runtime.cliName,
     cliVersion: located.version,
     mode,
+    transport: isOnServer ? "interactive" : "headless",
     model,
     requested: degraded?.requested ?? requested,
     trace: turn.file,
   });
   await startLog.degraded(degraded);
-  await emitter.emitDaemonEvents(prepared.warnings);
-  turn.startSignal.throwIfAborted();
+  const isFallback = !isOnServer && onServer.reason !== undefined && (chosen.isAsked || chosen !== onServer);
+  const fallback = isFallback ? [fallbackWarning(onServer.reason ?? "")] : [];
+  await emitter.emitDaemonEvents([...fallback, ...prepared.warnings]);
   const spawnedAt = performance.now();
-  return { started: await prepared.start(), spawnedAt };
+  if (isOnServer) {
+    if (turn.startSignal.aborted) await onServer.giveUp();
+    turn.startSignal.throwIfAborted();
+    return { process: { body: await onServer.begin(), spawnedAt } };
+  }
+  turn.startSignal.throwIfAborted();
+  const kept = { ...prepared.kept, directory: turn.directory, ...makeGroup(groups, turn.file.turn_id) };
+  return { process: { body: keep(turn, await startKept(kept)), spawnedAt } };
+}
+
+/** Law: never pretend. Without a server nobody is asked, and everything would be done. */
+function cannotAsk(reason = "its transport is headless"): FailureDraft {
+  const message = `The turn is to ask before anything is done, and cannot: ${reason}.`;
+  return ownFailure("executor_unavailable", message, "leave permissions.approval out, or let the turn be interactive");
 }
 
 async function prependHistory(turn: Turn, earlierTurns: readonly string[], logger: Logger): Promise<void> {

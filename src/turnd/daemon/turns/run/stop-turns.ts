@@ -9,6 +9,7 @@ import { hasEnded, LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
 import type { RunToEnd } from "./run.ts";
 import type { Tidying } from "./tidying.ts";
 import type { TurnQueue } from "../admission/queue.ts";
+import type { Servers } from "./servers.ts";
 import { dequeue } from "../admission/steering.ts";
 import type { Removal } from "../store/removal.ts";
 import type { TurnStore } from "../store/turn-store.ts";
@@ -21,6 +22,7 @@ export interface StopParts {
   readonly admission: Pick<Admission, "settled">;
   readonly tidying: Pick<Tidying, "settled">;
   readonly removal: Pick<Removal, "remove">;
+  readonly servers: Pick<Servers, "endOf">;
   /** The ids of sessions that are being deleted: only this adds to them and takes from them. */
   readonly deleting: Set<string>;
   /** Whether a session is in use besides its turns, such as by an open terminal. */
@@ -79,6 +81,7 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
       // One whose end is logged may still write its result, and has its home to tidy.
       await Promise.all(turns.map(({ finished }) => finished));
       await parts.tidying.settled(sessionId);
+      await parts.servers.endOf(sessionId);
       await parts.removal.remove(sessionId);
     } finally {
       deleting.delete(sessionId);

@@ -1,4 +1,4 @@
-import { createRedactor, type Redact } from "../../event-log/redact.ts";
+import { createHoldBack, createRedactor, type Redact } from "../../event-log/redact.ts";
 import { secretsOfServers } from "../../executors/secrets/server-secrets.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
@@ -11,6 +11,8 @@ export interface SecretBook {
   readonly redact: Redact;
   /** The same, and what any turn of a session was given: a CLI's session has what an earlier turn has read. */
   redactorOf(sessionId: string): Redact;
+  /** How many of a text's last characters may be the beginning of one of these: of what is logged in pieces. */
+  holdBackOf(sessionId: string): (text: string) => number;
   add(turn: TurnSecrets, options: { readonly hasEnded: boolean }): void;
   end(turnId: string): void;
   forgetSession(sessionId: string): void;
@@ -30,7 +32,9 @@ const MAX_SESSIONS = 1_000;
 
 /** @param configured - the operator's secrets */
 export function createSecretBook(configured: Iterable<string>): SecretBook {
-  const redactConfigured = createRedactor(configured);
+  const all = [...configured];
+  const redactConfigured = createRedactor(all);
+  const holdConfigured = createHoldBack(all);
   const live = new Map<string, Redact>();
   const sessions = new Map<string, SessionSecrets>();
   let load: (sessionId: string) => readonly string[] = () => [];
@@ -59,6 +63,10 @@ export function createSecretBook(configured: Iterable<string>): SecretBook {
     redact,
     // Looked up each time: the next turn of the session may be admitted while this one runs.
     redactorOf: (sessionId) => (text) => secretsOf(sessionId).redact(redact(text)),
+    holdBackOf(sessionId) {
+      const holdOwn = createHoldBack(secretsOf(sessionId).secrets);
+      return (text) => Math.max(holdConfigured(text), holdOwn(text));
+    },
     add({ turn_id: turnId, session_id: sessionId, mcp_servers: servers = {} }, { hasEnded }) {
       const secrets = secretsOfServers(servers);
       if (secrets.length === 0) return;

@@ -14,7 +14,8 @@ export class DamagedTurnError extends Error {
 /** The one directory in a turn's: `turns/recover` works there. */
 const DIRECTORIES = new Set(["recovery"]);
 /** What no admission that broke off leaves: it shows that the turn has run. */
-const AFTER_ADMISSION = /^(started|exit\.json|exit\.json\.new|result\.json|input\.txt|reserve|recovery|resume\..*)$/;
+const AFTER_ADMISSION =
+  /^(started|exit\.json|exit\.json\.new|span\.json|result\.json|input\.txt|reserve|recovery|resume\..*)$/;
 /** What an admission leaves, and the room for the last event, which each run takes first. */
 const BEFORE_START = /^(turn\.json|prompt\.txt|image-\d+\.\w+|events\.jsonl|request\..*|reserve)$/;
 /** What only a process that was started leaves. */
@@ -63,7 +64,7 @@ export async function assertNeverAdmitted(directory: string, names: ReadonlySet<
  * @throws {DamagedTurnError} if it had ended, or had run and the file that shows it is gone
  */
 export async function assertMayGoOn(directory: string, names: ReadonlySet<string>): Promise<void> {
-  if (names.has("started")) return;
+  if (names.has("started") || names.has("span.json")) return;
   // Written after the end is on the disk.
   if (names.has("result.json")) throw new DamagedTurnError("its log has lost its end");
   const printed = names.has("stdout.jsonl") && (await stat(join(directory, "stdout.jsonl"))).size > 0;

@@ -14,7 +14,7 @@ const DECIDED: Readonly<Record<string, Rule>> = {
 };
 
 /** The permissions behind what a session may be denied. CLI A has no sandbox: what commands could do goes with them. */
-const DENIED: Readonly<Record<keyof Permissions, readonly string[]>> = {
+const DENIED: Readonly<Record<Exclude<keyof Permissions, "approval">, readonly string[]>> = {
   edit: ["edit", "bash"],
   execute: ["bash"],
   network: ["webfetch", "websearch", "codesearch", "bash"],
@@ -67,7 +67,7 @@ export function listDenied(permissions: Permissions, mode: Mode): string[] {
   return [...new Set(keys)];
 }
 
-function isPermission(key: string): key is keyof Permissions {
+function isPermission(key: string): key is keyof typeof DENIED {
   return Object.hasOwn(DENIED, key);
 }
 

@@ -22,6 +22,7 @@ export function planHome(input: HomeInput): HomePlan {
     hasNewInstructions = false,
     cliFeatures,
     userHome,
+    transport,
   } = input;
   const details = readDetails(configuration);
   const files = [];
@@ -37,7 +38,13 @@ export function planHome(input: HomeInput): HomePlan {
     const sandboxMode = chooseSandboxMode(details.sandboxMode, mode, permissions);
     files.push({
       path: `${cliName}/config.toml`,
-      content: renderConfig(details.settings, sandboxMode, { mcpServers, userHome, instructions, cliFeatures }),
+      content: renderConfig(details.settings, sandboxMode, {
+        mcpServers,
+        userHome,
+        instructions,
+        cliFeatures,
+        transport,
+      }),
     });
   }
   const renewed = hasNewInstructions && instructions !== undefined ? [WITHOUT_TURN_CONTEXT] : [];

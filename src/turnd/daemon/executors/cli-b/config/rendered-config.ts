@@ -1,3 +1,4 @@
+import type { Transport } from "../../../../protocol/index.ts";
 import type { CliFeatures } from "../../contract/cli-features.ts";
 import type { HomeInput } from "../../contract/invocation.ts";
 import type { RenderedSettings, SandboxMode } from "./details.ts";
@@ -9,13 +10,14 @@ import { ALWAYS, BY_DEFAULT, NO_REPOSITORY } from "./unasked.ts";
 import type { Setting } from "./setting.ts";
 
 /** Never a built-in id: those cannot be overridden and ignore the key variable. Source: docs/contracts/cli-b.md §5. */
-const PROVIDER = "turnd";
+export const PROVIDER = "turnd";
 
 /** The configuration as a tree, as it is rendered and as it is shown. */
 export function buildConfig(
   { model, baseUrl, envKey }: RenderedSettings,
   sandboxMode: SandboxMode,
   features?: CliFeatures,
+  transport: Transport = "headless",
 ): TomlTable {
   const settings: Setting[] = [
     ...ALWAYS,
@@ -32,7 +34,8 @@ export function buildConfig(
         name: PROVIDER,
         base_url: baseUrl,
         wire_api: "responses",
-        env_key: envKey,
+        // A server is given it with the thread: what is in its environment, every tool can read.
+        ...(transport === "interactive" ? {} : { env_key: envKey }),
         request_max_retries: 2,
         stream_max_retries: 2,
         stream_idle_timeout_ms: 120_000,
@@ -54,13 +57,15 @@ export function renderConfig(
     userHome,
     instructions,
     cliFeatures,
+    transport,
   }: Pick<HomeInput, "mcpServers"> & {
     readonly userHome?: string | undefined;
     readonly instructions?: string | undefined;
     readonly cliFeatures?: CliFeatures | undefined;
+    readonly transport?: Transport | undefined;
   } = {},
 ): string {
-  const servers = addServers(buildConfig(settings, sandboxMode, cliFeatures), mcpServers, userHome);
+  const servers = addServers(buildConfig(settings, sandboxMode, cliFeatures, transport), mcpServers, userHome);
   const config = addInstructions(servers, instructions);
   return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
 }

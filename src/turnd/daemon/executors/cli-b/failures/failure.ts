@@ -4,6 +4,7 @@ import { AFTER_COMPLETION, isOfCompaction, LAST_LOGGED } from "./facts.ts";
 import { readPanicReason } from "../records/panic.ts";
 import { PROVIDER_RULES } from "./provider-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
+import { TYPED_RULES } from "./typed-rules.ts";
 
 /** How the process ended, where only that decides. */
 const EXIT_RULES: readonly FailureRule[] = [
@@ -126,8 +127,14 @@ const FALLBACK_RULES: readonly FailureRule[] = [
   },
 ];
 
-/** The failure table, in deciding order: what the provider answered, how the process ended, what stderr says. */
-export const RULES: readonly FailureRule[] = [...PROVIDER_RULES, ...EXIT_RULES, ...STDERR_RULES, ...FALLBACK_RULES];
+/** The failure table, in deciding order: what the server calls it, what the provider answered, how the process ended, what stderr says. */
+export const RULES: readonly FailureRule[] = [
+  ...TYPED_RULES,
+  ...PROVIDER_RULES,
+  ...EXIT_RULES,
+  ...STDERR_RULES,
+  ...FALLBACK_RULES,
+];
 
 /** Decides why a process did not complete its turn; facts are looked at in the order of the table. */
 export function classify(facts: readonly Fact[]): FailureDraft {
@@ -161,5 +168,18 @@ export const SESSION_MISMATCH = {
   seenIn: "cli-b/0.139.0/resume-malformed-id",
 } as const;
 
+/** Of a server that was asked to open a thread again. */
+export const SERVER_RESUME_REFUSED = {
+  rule: "server-resume-refused",
+  code: "resume_degraded",
+  on: "record",
+  seenIn: "docs/contracts/cli-b-app-server.md §4.1",
+} as const;
+
 /** Every rule of CLI B, in deciding order. */
-export const FAILURE_RULES: readonly DescribedRule[] = [SESSION_MISMATCH, ...describeRules(RULES), UNCLASSIFIED];
+export const FAILURE_RULES: readonly DescribedRule[] = [
+  SESSION_MISMATCH,
+  SERVER_RESUME_REFUSED,
+  ...describeRules(RULES),
+  UNCLASSIFIED,
+];

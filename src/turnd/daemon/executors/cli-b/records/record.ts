@@ -21,7 +21,8 @@ export const CliBItem = z.discriminatedUnion("type", [
   z.object({
     ...item,
     type: z.literal("file_change"),
-    changes: z.array(z.object({ path: z.string(), kind: z.string() })),
+    /** The app server sends a diff as well. */
+    changes: z.array(z.object({ path: z.string(), kind: z.string(), diff: z.string().optional() })),
     status: z.string(),
   }),
   z.object({

@@ -36,7 +36,7 @@ export function toToolCall(item: ToolItem): ToolCall {
         name: item.type,
         kind: "edit",
         title: shorten(item.changes.map((change) => `${change.kind} ${change.path}`).join(", ")),
-        input: { changes: item.changes },
+        input: { changes: item.changes.map(({ path, kind }) => ({ path, kind })) },
         locations: item.changes.map(({ path }) => ({ path })),
       };
     case "mcp_tool_call":
@@ -113,9 +113,14 @@ function toOutput(text: string): NonNullable<ToolEnd["output"]> {
   return { text, bytes, truncated: bytes >= OUTPUT_CAP_BYTES - CAP_TOLERANCE_BYTES };
 }
 
-function toChange(change: { path: string; kind: string }): NonNullable<ToolEnd["changes"]>[number] {
+function toChange(change: {
+  path: string;
+  kind: string;
+  diff?: string | undefined;
+}): NonNullable<ToolEnd["changes"]>[number] {
   const kind = change.kind === "add" || change.kind === "delete" ? change.kind : "update";
-  return { path: change.path, change: kind };
+  const { path, diff } = change;
+  return { path, change: kind, ...(diff === undefined || diff === "" ? {} : { diff }) };
 }
 
 function toText(content: unknown): string {

@@ -29,7 +29,7 @@ const FOLLOW_UP_NOISE = /^(?:Reading (?:additional input|prompt) from stdin|WARN
 const DENIED = [
   { permission: "edit", pattern: /patch rejected: / },
   { permission: "escalation", pattern: /approval policy is Never/ },
-  { permission: "execute", pattern: /rejected: policy forbids|rejected: blocked by policy|Rejected\("/ },
+  { permission: "execute", pattern: /rejected: policy forbids|rejected: blocked by policy|Rejected\(\\*"/ },
 ] as const;
 
 /** Creates a reader for one process. */

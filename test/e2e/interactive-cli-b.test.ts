@@ -1,0 +1,244 @@
+import { createHash } from "node:crypto";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe, expect, test } from "vitest";
+import type { LoggedEvent, TurnAdmission, TurnSnapshot } from "../../src/turnd/protocol/index.ts";
+import { currentTurn } from "../../src/scripted-model/conversation.ts";
+import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { act } from "../../src/scripted-model/scenarios/act.ts";
+import { readArguments, listProcesses } from "../../src/turnd/daemon/process/keeper/process-table.ts";
+import { CLIS_B, KEY, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
+import { withoutTimeAndIds } from "../harness/recordings.ts";
+import { CLI_USER, REPOSITORY } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import { replayLines } from "../turnd/daemon/replay/replay-lines.ts";
+
+const MEASURED = new Set(["0.169.0", "0.171.0"]);
+const CLIS: readonly RealCli[] = CLIS_B.filter(({ version }) => MEASURED.has(version));
+
+/** Starts what does not want to end with its turn; with `stay` the tool itself stays too. */
+const escape: Scenario = (conversation, { argument }) => {
+  const [mark = "", stays] = argument.split(" ");
+  const [outcome] = currentTurn(conversation).outcomes;
+  if (outcome !== undefined) return say("They are gone.");
+  const command = `./escapees ${mark}${stays === undefined ? "" : `; sleep ${mark}`}`;
+  return act(conversation, { type: "run", command, purpose: "Escapes", seconds: 60 });
+};
+
+describe.each(CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli, {
+    env: { TURND_TRANSPORT: "auto" },
+    model: { scenarios: { escape } },
+  });
+  const { executor } = cli;
+  const typesOf = (events: readonly LoggedEvent[]): string[] => events.map(({ type }) => type);
+  const directoryOf = ({ session_id, turn_id }: Pick<TurnAdmission, "session_id" | "turn_id">): string =>
+    join(stage().turnd.state, "sessions", session_id, "turns", turn_id);
+
+  async function serverPids({ turnd }: Stage): Promise<number[]> {
+    return listProcesses()
+      .filter(({ pid }) => readArguments(pid)?.includes(" app-server --strict-config") === true)
+      .filter(({ pid }) => {
+        try {
+          return readFileSync(`/proc/${pid}/environ`, "latin1").includes(turnd.state);
+        } catch {
+          return false;
+        }
+      })
+      .map(({ pid }) => pid);
+  }
+
+  async function waitForApproval(turnId: string): Promise<string> {
+    return waitFor("an approval", async () => {
+      const { body } = await stage().turnd.request("GET", `/v1/turns/${turnId}/approvals`);
+      return body.approvals?.[0]?.approval_id as string | undefined;
+    });
+  }
+  async function waitForEnd(turnId: string): Promise<TurnSnapshot> {
+    for await (const frame of stage().turnd.follow(turnId)) if (frame.event === "end") break;
+    return (await stage().turnd.request("GET", `/v1/turns/${turnId}`)).body;
+  }
+
+  test("the next turn of a session is done by the same server, and its answer streams", async () => {
+    const { turnd } = stage();
+    const first = await turnd.run({ executor, input: "My word is quince. @@text:Noted.@@" });
+    expect(first).toMatchObject({ status: "completed", output: "Noted.", resumed: false });
+    const [server] = await serverPids(stage());
+    const { session_id } = first;
+    const second = await turnd.run({ session_id, input: "Second. @@recall@@" });
+    expect(second).toMatchObject({ status: "completed", resumed: true, native_session_id: first.native_session_id });
+    expect(second.output).toContain("quince");
+    expect(second.exit).toBeUndefined();
+    expect(await serverPids(stage())).toContain(server);
+
+    const events = await turnd.events(second.turn_id);
+    expect(events[0]).toMatchObject({ type: "turn.started", data: { transport: "interactive" } });
+    expect(typesOf(events)).toContain("input.accepted");
+    const pieces = events.flatMap((event) => (event.type === "message.delta" ? [event.data] : []));
+    const [message] = events.flatMap((event) => (event.type === "message" ? [event.data] : []));
+    expect(pieces.map(({ text }) => text).join("")).toBe(message?.text);
+    expect(new Set(pieces.map(({ message_id }) => message_id))).toEqual(new Set([message?.message_id]));
+    const { body } = await turnd.request("GET", `/v1/executors/${executor}`);
+    expect(body.transport).toEqual({ by_default: "interactive", interactive: true });
+  });
+
+  test("a session changes its transport between turns, and a thread has one writer at a time", async () => {
+    const { turnd } = stage();
+    const first = await turnd.run({ executor, input: "My word is quince. @@text:Noted.@@" });
+    const { session_id, native_session_id } = first;
+    const same = { status: "completed", resumed: true, degraded: false, native_session_id };
+    expect(await turnd.run({ session_id, transport: "headless", input: "@@recall@@" })).toMatchObject({
+      ...same,
+      exit: { code: 0 },
+    });
+    const third = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(third).toMatchObject(same);
+    expect(third.output).toContain("quince");
+  });
+
+  test("what a copied directory of a turn holds replays to the same events", async () => {
+    const { turnd } = stage();
+    const ended = await turnd.run({ executor, input: "@@tool-ok@@" });
+    const { text } = await replayLines(directoryOf(ended), { keepsOrder: true });
+    const logged = readFileSync(join(directoryOf(ended), "events.jsonl"), "utf8");
+    expect(withoutTimeAndIds(text)).toEqual(withoutTimeAndIds(logged));
+  });
+
+  // Law: keys travel aside.
+  test("the key is in no environment, no file and no event", async () => {
+    const { turnd } = stage();
+    const input = "@@tool-ok@@";
+    const ended = await turnd.run({ executor, input });
+    for (const pid of await serverPids(stage())) {
+      expect(readFileSync(`/proc/${pid}/environ`, "latin1")).not.toContain(KEY);
+    }
+    const { stdout } = await execa("grep", ["-rlF", KEY, turnd.state], { reject: false });
+    expect(stdout).toBe("");
+    expect(JSON.stringify(await turnd.events(ended.turn_id))).not.toContain(KEY);
+    expect(stage().model.requests.at(-1)?.headers["authorization"]).toBe(`Bearer ${KEY}`);
+  });
+
+  // Laws: at most once and the recording is the transport.
+  test("after kill -9 of turnd, at any moment, a turn goes on: no event lost, none twice, nothing asked twice", async () => {
+    let session: string | undefined;
+    for (const afterMs of [40, 300, 700, 1_200, 1_900]) {
+      const before = stage().model.requests.length;
+      const input = `Round ${afterMs}. @@many:2:0.3@@`;
+      const { turn_id, session_id } = await stage().turnd.admit({
+        input,
+        ...(session === undefined ? { executor } : { session_id: session }),
+      });
+      session = session_id;
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      await stage().end("SIGKILL");
+      await stage().start();
+      expect(await waitForEnd(turn_id)).toMatchObject({ status: "completed" });
+      const events = await stage().turnd.events(turn_id);
+      expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      const tools = events.flatMap((event) => (event.type === "tool.ended" ? [event.data.output?.text.trim()] : []));
+      expect(tools).toEqual(["step 1 of 2", "step 2 of 2"]);
+      for (const type of ["turn.started", "session.bound", "input.accepted", "message", "turn.ended"]) {
+        expect([type, typesOf(events).filter((one) => one === type).length]).toEqual([type, 1]);
+      }
+      expect(typesOf(events)).not.toContain("warning");
+      const lines = readFileSync(join(directoryOf({ session_id, turn_id }), "events.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n");
+      const digest = createHash("sha256")
+        .update(`${lines.slice(0, -1).join("\n")}\n`)
+        .digest("hex");
+      expect(events.at(-1)).toMatchObject({ data: { digest } });
+      expect(stage().model.requests.length - before).toBe(3);
+    }
+  });
+
+  test("a person allows and declines, also after a restart of turnd; the answer counts once", async () => {
+    const ask = { permissions: { approval: "ask" } };
+    const first = await stage().turnd.admit({ executor, input: "@@tool-ok:alpha@@", ...ask });
+    await waitForApproval(first.turn_id);
+    await stage().end("SIGKILL");
+    await stage().start();
+    const id = await waitForApproval(first.turn_id);
+    const path = `/v1/turns/${first.turn_id}/approvals/${id}`;
+    const answer = (decision: string) => stage().turnd.request("POST", path, { decision });
+    expect((await answer("accept")).status).toBe(200);
+    expect((await answer("accept")).status).toBe(200);
+    expect((await answer("decline")).body.detail.code).toBe("approval_resolved");
+    await waitForEnd(first.turn_id);
+    expect((await answer("accept")).body.detail.code).toBe("turn_ended");
+    const events = await stage().turnd.events(first.turn_id);
+    expect(events.filter(({ type }) => type.startsWith("approval."))).toMatchObject([
+      { type: "approval.requested", data: { kind: "execute", title: "echo alpha" } },
+      { type: "approval.resolved", data: { decision: "accept", by: "client" } },
+    ]);
+    expect(events).toContainEqual(expect.objectContaining({ type: "tool.ended" }));
+
+    const second = await stage().turnd.admit({ session_id: first.session_id, input: "@@tool-ok:beta@@", ...ask });
+    const declined = `/v1/turns/${second.turn_id}/approvals/${await waitForApproval(second.turn_id)}`;
+    await stage().turnd.request("POST", declined, { decision: "decline" });
+    await waitForEnd(second.turn_id);
+    const [end] = (await stage().turnd.events(second.turn_id)).filter(({ type }) => type === "tool.ended");
+    expect(end).toMatchObject({ data: { status: "denied" } });
+  });
+
+  // Law: never pretend.
+  test("a turn that is to ask is never done by a process that cannot", async () => {
+    const input = { input: "@@text@@", transport: "headless", permissions: { approval: "ask" } };
+    const ended = await stage().turnd.run({ executor, ...input });
+    expect(ended).toMatchObject({ status: "failed", failure: { code: "executor_unavailable" } });
+  });
+
+  // Law: nothing outlives its turn.
+  test("what escapes from a tool is ended with the turn, whether that completes or is cancelled", async () => {
+    const { turnd } = stage();
+    copyFileSync(join(REPOSITORY, "test/programs/escapees"), join(turnd.workspace, "escapees"));
+    const left = (mark: string): string[] =>
+      listProcesses().flatMap(({ pid }) => {
+        const args = readArguments(pid) ?? "";
+        return args.includes(mark) || args.includes(".respawner") ? [args] : [];
+      });
+    const completed = await turnd.run({ executor, input: "@@escape:771001@@" });
+    expect([completed.status, left("771001")]).toEqual(["completed", []]);
+    const { turn_id } = await turnd.admit({ session_id: completed.session_id, input: "@@escape:771002 stay@@" });
+    await waitFor("the escapees", () => left("771002").length > 3);
+    const { body } = await turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
+    expect([body.status, left("771002")]).toEqual(["cancelled", []]);
+    expect(await turnd.run({ session_id: completed.session_id, input: "@@text@@" })).toMatchObject({
+      status: "completed",
+      resumed: true,
+    });
+  });
+
+  test("a session is deleted with its server, and a stop of turnd ends every one", async () => {
+    const { session_id } = await stage().turnd.run({ executor, input: "@@text@@" });
+    const before = await serverPids(stage());
+    expect(before.length).toBeGreaterThan(0);
+    await stage().turnd.request("DELETE", `/v1/sessions/${session_id}`);
+    expect((await serverPids(stage())).length).toBeLessThan(before.length);
+    await stage().end("SIGTERM");
+    expect(await serverPids(stage())).toEqual([]);
+    await stage().start();
+    expect(readdirSync(join(stage().turnd.state, "servers"))).toEqual([]);
+  });
+
+  test.skipIf(CLI_USER.isSelf)("a tool can neither approve itself nor read what others are asked", async () => {
+    const { turn_id } = await stage().turnd.admit({
+      executor,
+      input: "@@tool-ok:attack@@",
+      permissions: { approval: "ask" },
+    });
+    await waitForApproval(turn_id);
+    for (const pid of await serverPids(stage())) {
+      const script = `echo '{"id":0,"result":{"decision":"accept"}}' > /proc/${pid}/fd/0; cat /proc/${pid}/fd/1 /proc/${pid}/fd/2`;
+      const { stdout } = await execa("/bin/sh", ["-c", script], {
+        reject: false,
+        uid: CLI_USER.uid,
+        gid: CLI_USER.gid,
+      });
+      expect(stdout).toBe("");
+    }
+    expect(await waitForApproval(turn_id)).toBe("0");
+    await stage().turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
+  });
+});
