@@ -27,11 +27,11 @@ beforeAll(async () => {
   imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
 });
 
-test("what a browser loads of the client is below 200 kB, and names nothing of Node", () => {
+test("what a browser loads of the client is below 210 kB, and names nothing of Node", () => {
   expect(packages).toEqual(["eventsource-parser", "zod"]);
   expect(imports).toEqual([]);
   // `import { z }` would bring all of zod: src/turnd/protocol and src/turnd/client import it as a namespace.
-  expect(code.length).toBeLessThan(200_000);
+  expect(code.length).toBeLessThan(210_000);
   expect(code).not.toMatch(/\bnode:[a-z]|\brequire\(|\bBuffer\.|\bprocess\.(env|stdout|nextTick)/);
 });
 

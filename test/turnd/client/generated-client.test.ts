@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { OPENAPI_PATH } from "../../../scripts/generate/openapi.ts";
 import { Document } from "../../../src/kit/http/openapi/document.ts";
-import { Problem, ShellSession } from "../../../src/turnd/protocol/index.ts";
+import { Problem, ShellSession, TurnAdmission } from "../../../src/turnd/protocol/index.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { makeClients, runClient } from "../../harness/generated-client.ts";
 import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
@@ -162,11 +162,15 @@ test("a real daemon takes every example of a request as it stands, and none with
       body: type === "application/json" ? JSON.stringify(body) : String(body),
     });
 
-  const ids = { session: "session-0001", shell: "" };
+  const ids = { session: "session-0001", shell: "", turn: "" };
   // What makes a session or a shell comes before what is below one.
   for (const body of bodies.toSorted((left, right) => left.path.length - right.path.length)) {
     const below = body.path.startsWith("/v1/shell/") ? ids.shell : ids.session;
-    const path = body.path.replace("{session_id}", below).replace("{path}", "notes.txt");
+    const path = body.path
+      .replace("{session_id}", below)
+      .replace("{path}", "notes.txt")
+      .replace("{turn_id}", ids.turn)
+      .replace(/\{(?:approval|question)_id\}/, "0");
     const here = { ...body, path };
     if (body.type === "application/json") {
       const refused = await send(here, { ...Object(body.example), no_such_field: 1 });
@@ -176,7 +180,13 @@ test("a real daemon takes every example of a request as it stands, and none with
       ]);
     }
     const answer = await send(here, body.example);
+    if (/\/(?:approvals|questions)\//.test(path)) {
+      // It is understood, and nobody was asked that.
+      expect(["approval_not_found", "turn_ended"]).toContain(Problem.parse(await answer.json()).detail.code);
+      continue;
+    }
     expect([path, answer.status, answer.ok ? "" : await answer.text()]).toEqual([path, expect.any(Number), ""]);
+    if (body.path === "/v1/turns") ids.turn = TurnAdmission.parse(await answer.json()).turn_id;
     if (body.path === "/v1/shell/sessions") ids.shell = ShellSession.parse(await answer.json()).session_id;
   }
 });

@@ -63,7 +63,8 @@ const { data: turn } = await client.POST("/v1/turns", {
 if (turn === undefined) throw new Error("no turn");
 const { data: shell } = await client.POST("/v1/shell/sessions", { body: {} });
 const { turn_id, session_id, request_id } = turn;
-const ids: Record<string, string> = { turn_id, session_id, request_id, executor_id: "cli-b", path: "notes.txt" };
+const ids: Record<string, string> = { turn_id, session_id, request_id, executor_id: "cli-b", path: "notes.txt",
+  approval_id: "0", question_id: "0" };
 const valueOf = (path: string, name: string): string =>
   (path.startsWith("/v1/shell/") && name === "session_id" ? shell?.session_id : ids[name]) ?? "";
 const calls: [string, () => Promise<{ response: Response }>][] = [
@@ -93,6 +94,9 @@ test("the smallest call of every operation compiles in a generated client, and a
   expect(Object.fromEntries(refused)).toEqual({
     // It names an executor or a session, of which neither alone is required.
     "POST /v1/turns": 422,
+    // The turn has ended, and has asked nothing.
+    "POST /v1/turns/{turn_id}/approvals/{approval_id}": 409,
+    "POST /v1/turns/{turn_id}/questions/{question_id}": 409,
   });
   expect(Object.keys(statuses)).toHaveLength(OPERATIONS.length);
   expect(OPERATIONS.length).toBeGreaterThan(35);
