@@ -142,7 +142,7 @@ describe("a growing file", () => {
     const path = join(temporaryDirectory(onTestFinished), "file");
     writeFileSync(path, "");
     const taken: string[] = [];
-    const tail = openTail({ path, from, isByLine, take: (bytes) => void taken.push(bytes.toString()) });
+    const tail = openTail({ path, from, isByLine, isHeld: false, take: (bytes) => void taken.push(bytes.toString()) });
     onTestFinished(() => tail.close());
     return { path, tail, taken };
   }

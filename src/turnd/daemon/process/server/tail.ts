@@ -7,6 +7,8 @@ export interface TailOptions {
   readonly from: number;
   /** Whether only whole lines are given. */
   readonly isByLine: boolean;
+  /** Whether nothing is given before `begin`. */
+  readonly isHeld: boolean;
   /**
    * Takes what has been written since, as soon as it is there.
    *
@@ -17,8 +19,10 @@ export interface TailOptions {
 
 /** Follows a file that grows. */
 export interface Tail {
-  /** Looks now; what is there has been taken when this returns. */
+  /** Looks now; what is there has been taken when this returns, unless it is held. */
   look(): void;
+  /** Holds nothing back any more. */
+  begin(): void;
   /** Where what was taken ends. */
   end(): number;
   /** Begins anew in a file that was made empty. */
@@ -35,15 +39,16 @@ const NEWLINE = 10;
  * Follows a file of root's that a server writes into, in this very moment: what it has just written is in memory, and to ask
  * another thread for it takes longer than to read it.
  */
-export function openTail({ path, from, isByLine, take }: TailOptions): Tail {
+export function openTail({ path, from, isByLine, take, ...options }: TailOptions): Tail {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let end = from;
+  let { isHeld } = options;
   let isClosed = false;
   let isLooking = false;
 
   function look(): void {
     // What takes it may look too.
-    if (isClosed || isLooking) return;
+    if (isClosed || isLooking || isHeld) return;
     isLooking = true;
     try {
       while (takeNext(READ_BYTES));
@@ -74,6 +79,9 @@ export function openTail({ path, from, isByLine, take }: TailOptions): Tail {
   timer.unref();
   return {
     look,
+    begin() {
+      isHeld = false;
+    },
     end: () => end,
     rewind() {
       end = 0;

@@ -49,12 +49,17 @@ export interface WarmServerOptions {
   readonly process: ServerProcess;
   readonly interactive: InteractiveExecutor;
   readonly epoch: string;
+  /**
+   * Of a server that an earlier turnd has started: what it prints from there on belongs to the turn that it does, and is read once that
+   * has been attached. Law: nothing printed is dropped.
+   */
   readonly from?: { readonly stdout: number; readonly stderr: number };
 }
 
 /** Begins to read a server. */
 export function openWarmServer(options: WarmServerOptions): WarmServer {
   const { process, interactive, epoch, from = { stdout: 0, stderr: 0 } } = options;
+  const isHeld = options.from !== undefined;
   const listeners = new Set<(line: string) => void>();
   let sink: ServerSink | undefined;
   let pings = 0;
@@ -72,11 +77,12 @@ export function openWarmServer(options: WarmServerOptions): WarmServer {
     if (bytes.includes('"method":"turn/started"')) server.isFit = false;
   }
 
-  const stdout: Tail = openTail({ path: process.stdoutPath, from: from.stdout, isByLine: true, take });
+  const stdout: Tail = openTail({ path: process.stdoutPath, from: from.stdout, isByLine: true, isHeld, take });
   const stderr: Tail = openTail({
     path: process.stderrPath,
     from: from.stderr,
     isByLine: false,
+    isHeld,
     take: (bytes) => sink?.stderr(bytes),
   });
 
@@ -117,6 +123,8 @@ export function openWarmServer(options: WarmServerOptions): WarmServer {
     position: () => ({ stdout: stdout.end(), stderr: stderr.end() }),
     attach(given) {
       sink = given;
+      stdout.begin();
+      stderr.begin();
       return () => {
         if (sink === given) sink = undefined;
       };

@@ -23,7 +23,8 @@ const Reply = z.object({
 /** The version stands in the name by which it calls itself: `turnd/0.171.0 (…)`. */
 const VERSION = /^[^/\s]+\/(\d+\.\d+\.\d+\S*)/;
 
-const ASIDE = /^\{"id":"[a-z0-9]+:\d+:(?:greeting|ping)",/;
+/** A result comes behind its id, an error before it. */
+const ASIDE = /^\{"id":"[a-z0-9]+:\d+:(?:greeting|ping)",|^\{"error":\{.*\},"id":"[a-z0-9]+:\d+:(?:greeting|ping)"\}$/;
 
 const greetingId = (epoch: string): string => `${epoch}:0:greeting`;
 
