@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { pino } from "pino";
+import { defined } from "../../kit/defined.ts";
 import { shownOn } from "../../kit/command-line/text.ts";
 import { createRedactor } from "../daemon/event-log/redact.ts";
 import type { Executor } from "../daemon/executors/contract/executor.ts";
@@ -11,7 +12,7 @@ import { readConfigurations } from "../daemon/serve/configurations.ts";
 import { createTurnParts } from "../daemon/serve/turn-parts.ts";
 import { secretsInEnvironment } from "../daemon/executors/secrets/secret-values.ts";
 import type { ProbeStage } from "../daemon/probe/play.ts";
-import { probe, type Finding } from "../daemon/probe/probe.ts";
+import { probe, type Finding, type OnPlayed } from "../daemon/probe/probe.ts";
 import { formatFinding, isBroken } from "../daemon/probe/report.ts";
 import { toRunAs } from "../daemon/process/run-as.ts";
 import { removeDirectory } from "../daemon/process/user-files/remove-directory.ts";
@@ -34,6 +35,8 @@ export interface ProbeOptions {
   readonly sandboxDirectory: string;
   /** Findings as one JSON document instead of lines. */
   readonly isJson: boolean;
+  /** Names of those that are played; absent: all. */
+  readonly scenarios?: readonly string[];
   /** Gets a recording of each scenario, as `<executor>/<scenario>`. */
   readonly keepIn?: string;
   readonly out: Writable;
@@ -48,15 +51,16 @@ export interface ProbeOptions {
  * @returns 0, or 1 when a change breaks turnd, or a CLI cannot be run
  */
 export async function printProbe(probed: readonly Executor[], options: ProbeOptions): Promise<0 | 1> {
-  const { keepIn } = options;
+  const { keepIn, scenarios } = options;
   const redact = createRedactor(secretsInEnvironment(options.env));
   const findings: Finding[] = [];
   await withProbeStage(options, async (stage) => {
     for (const executor of probed) {
-      const finding = await probe(stage, executor, async (scenario, turnDirectory) => {
+      const onPlayed: OnPlayed = async (scenario, turnDirectory) => {
         if (!options.isJson) options.err.write(`turnd: played ${executor.id} ${scenario}\n`);
         if (keepIn !== undefined) await writeRecording(turnDirectory, join(keepIn, executor.id, scenario), redact);
-      });
+      };
+      const finding = await probe(stage, executor, { onPlayed, ...defined({ scenarios }) });
       findings.push(finding);
       if (!options.isJson) options.out.write(shownOn(options.out, formatFinding(finding)));
     }

@@ -18,6 +18,14 @@ test("colours of a diff are for a terminal that takes them, and for who asks for
   expect((await runCommand("", DIFF, { FORCE_COLOR: "1" })).stdout).toContain("\u001b[32m+++ ");
 });
 
+test("probe refuses a scenario that there is not, with the one that may be meant", async () => {
+  expect(await runCommand("", ["probe", "--scenario", "edit", "--scenario", "resum"])).toMatchObject({
+    exitCode: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/^turnd: there is no scenario "resum", only text, .*\(Did you mean resume\?\)$/),
+  });
+});
+
 test.each([
   ["replay", ["replay", "--executor", "codx", DIFF[1] ?? ""]],
   ["diff", [...DIFF, "--executor", "codx"]],

@@ -27,8 +27,15 @@ export interface ScenarioFinding {
 /** Called with each scenario when it is done, while its turn is still on disk. */
 export type OnPlayed = (scenario: string, turnDirectory: string) => void | Promise<void>;
 
-/** Plays every scenario with the installed CLI and compares each with what the known version did in it. */
-export async function probe(stage: ProbeStage, executor: Executor, onPlayed: OnPlayed): Promise<Finding> {
+/** What is played of a CLI's scenarios. */
+export interface PlayOptions {
+  readonly onPlayed?: OnPlayed;
+  /** Names; absent: all. */
+  readonly scenarios?: readonly string[];
+}
+
+/** Plays scenarios with the installed CLI and compares each with what the known version did in it. */
+export async function probe(stage: ProbeStage, executor: Executor, options: PlayOptions): Promise<Finding> {
   const { id, contractVersion } = executor;
   const { name, version, binary, unavailable } = await lookAtCli(stage, id);
   const about = { executor: id, name };
@@ -41,7 +48,7 @@ export async function probe(stage: ProbeStage, executor: Executor, onPlayed: OnP
     const fault = unavailable?.message ?? "the CLI reports no version";
     return { ...about, fault, known_version: baseline.version, scenarios: [] };
   }
-  const observed = await observeScenarios(stage, executor, onPlayed);
+  const observed = await observeScenarios(stage, executor, options);
   const scenarios = Object.entries(observed).map(([scenario, is]): ScenarioFinding => {
     const was = baseline.scenarios[scenario];
     if (was === undefined) throw new Error(`the baseline of ${id} has no scenario ${scenario}`);
@@ -51,18 +58,18 @@ export async function probe(stage: ProbeStage, executor: Executor, onPlayed: OnP
 }
 
 /**
- * Plays every scenario; how many turns run at once is the service's limit.
+ * Plays scenarios; how many turns run at once is the service's limit.
  *
  * @returns nothing for a CLI that is not probed
  */
 export async function observeScenarios(
   stage: ProbeStage,
   { id, probe: plan, records }: Executor,
-  onPlayed: OnPlayed = () => {},
+  { onPlayed = () => {}, scenarios }: PlayOptions = {},
 ): Promise<Record<string, Observation>> {
   if (plan === undefined) return {};
   const observed = await Promise.all(
-    scenariosOf(plan).map(async (scenario) => {
+    scenariosOf(plan, scenarios).map(async (scenario) => {
       const { result, events } = await playScenario(stage, { executor: id, plan }, scenario);
       const turn = join(stage.stateDirectory, "sessions", result.session_id, "turns", result.turn_id);
       const observation = await observe(result, events, join(turn, "stdout.jsonl"), records);

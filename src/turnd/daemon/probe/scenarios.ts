@@ -39,7 +39,7 @@ export const PROBE_SCENARIOS: readonly ProbeScenario[] = [
   { name: "cancel", input: "@@sleep@@" },
 ];
 
-/** The scenarios of a CLI. */
-export function scenariosOf(plan: ProbePlan): ProbeScenario[] {
-  return PROBE_SCENARIOS.filter(({ name }) => plan.plays(name));
+/** The scenarios of a CLI, or those of them that are named. */
+export function scenariosOf(plan: ProbePlan, named?: readonly string[]): ProbeScenario[] {
+  return PROBE_SCENARIOS.filter(({ name }) => plan.plays(name) && (named?.includes(name) ?? true));
 }
