@@ -9,8 +9,8 @@ import { waitFor } from "../harness/wait-for.ts";
 const SILENT_SECONDS = 30;
 /** What a CLI does between two records fits into it, on a busy machine too. */
 const IDLE_MS = 20_000;
-/** A number of this test only: found again in the arguments of processes. */
-const LEFT_SECONDS = 300_000 + (process.pid % 100_000);
+/** Numbers of this test only: found again in the arguments of processes. */
+const LEFT_SECONDS = { "cli-a": 300_000 + (process.pid % 100_000), "cli-b": 400_000 + (process.pid % 100_000) };
 /** A server that a CLI keeps beside itself for the whole turn. */
 const SERVER = String.raw`$| = 1;
 while (<STDIN>) {
@@ -22,26 +22,39 @@ while (<STDIN>) {
 }`;
 
 /** The real CLI, in a program that does not exit after it. */
-function stayingCli({ version }: RealCli, onDone: (cleanUp: () => void) => void): string {
+function stayingCli({ executor, version }: RealCli, onDone: (cleanUp: () => void) => void): string {
   const path = join(temporaryDirectory(onDone), "staying");
   const binary = binaryOf(version);
-  const script = `for argument; do case $argument in run|exec) "${binary}" "$@"; sleep ${LEFT_SECONDS};; esac; done`;
+  const script = `for argument; do case $argument in run|exec) "${binary}" "$@"; sleep ${LEFT_SECONDS[executor]};; esac; done`;
   writeFileSync(path, `#!/bin/sh\n${script}\nexec "${binary}" "$@"\n`);
   chmodSync(path, 0o755);
   return path;
 }
 
-describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
+// All of them wait: at once.
+describe.concurrent.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  const silent = { executor, input: `@@sleep:${SILENT_SECONDS}@@`, idle_timeout_ms: IDLE_MS };
-
   test("a tool that is silent for longer than the idle timeout goes on", async () => {
+    const silent = { executor, input: `@@sleep:${SILENT_SECONDS}@@`, idle_timeout_ms: IDLE_MS };
     expect(await stage().turnd.run(silent)).toMatchObject({ status: "completed", counts: { tools: 1 } });
   });
 
-  test("it goes on over a kill of turnd too", async () => {
+  test("a CLI that hangs is ended by the idle timeout, a server beside it or not", async () => {
+    const mcp_servers = { local: { type: "stdio", command: "perl", args: ["-e", SERVER] } };
+    const result = await stage().turnd.run({ executor, input: "@@hang@@", idle_timeout_ms: 5_000, mcp_servers });
+    expect(result.failure).toMatchObject({ code: "idle_timeout" });
+    expect(processesNaming(result.turn_id, "anywhere")).toEqual([]);
+  });
+});
+
+describe.concurrent.each(LIGHT_CLIS)("$executor $version over a kill of turnd", (cli) => {
+  const stage = shareStage(cli);
+  const { executor } = cli;
+
+  test("a tool that is silent for longer than the idle timeout goes on", async () => {
+    const silent = { executor, input: `@@sleep:${SILENT_SECONDS}@@`, idle_timeout_ms: IDLE_MS };
     const { turn_id } = await stage().turnd.admit(silent);
     await waitFor("the command", () => {
       const own = processesNaming(turn_id, "anywhere");
@@ -56,16 +69,9 @@ describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
       counts: { tools: 1 },
     });
   });
-
-  test("a CLI that hangs is ended by the idle timeout, a server beside it or not", async () => {
-    const mcp_servers = { local: { type: "stdio", command: "perl", args: ["-e", SERVER] } };
-    const result = await stage().turnd.run({ executor, input: "@@hang@@", idle_timeout_ms: 5_000, mcp_servers });
-    expect(result.failure).toMatchObject({ code: "idle_timeout" });
-    expect(processesNaming(result.turn_id, "anywhere")).toEqual([]);
-  });
 });
 
-describe.each(LIGHT_CLIS)("$executor $version that does not exit", (cli) => {
+describe.concurrent.each(LIGHT_CLIS)("$executor $version that does not exit", (cli) => {
   const name = cli.executor === "cli-a" ? "CLI_A_BIN" : "CLI_B_BIN";
   const cleanUps: (() => void)[] = [];
   afterAll(() => cleanUps.forEach((cleanUp) => cleanUp()));
@@ -82,7 +88,7 @@ describe.each(LIGHT_CLIS)("$executor $version that does not exit", (cli) => {
       type === "warning" ? [data.code] : [],
     );
     expect(warnings).toContain("cli_did_not_exit");
-    expect(processesNaming(`sleep\0${LEFT_SECONDS}`)).toEqual([]);
+    expect(processesNaming(`sleep\0${LEFT_SECONDS[executor]}`)).toEqual([]);
     expect(processesNaming(result.turn_id, "anywhere")).toEqual([]);
   });
 });

@@ -4,11 +4,14 @@ import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { processesNaming } from "../harness/processes.ts";
+import { binaryOf, LIGHT_CLI_A } from "../harness/real-daemon.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 test("a demo that is ended in its second half exits with 1 and leaves nothing", { timeout: 600_000 }, async () => {
   const demo = execa(process.execPath, [join(REPOSITORY, "scripts/demo.ts")], {
+    // What is proved is how it ends: any CLI will do, and test/e2e/readme.test.ts runs it with the pinned ones.
+    env: { CLI_A_BIN: binaryOf(LIGHT_CLI_A.version) },
     reject: false,
     stdin: "ignore",
     all: true,

@@ -23,63 +23,6 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli, { env: { TURND_SESSION_SECRETS: "KB_TOKEN", KB_TOKEN: SESSION_TOKEN } });
   const { executor } = cli;
 
-  test("a turn calls the tools of the servers that its request names, and no other turn does", async () => {
-    const { turnd } = stage();
-    const server = await startMcpServer();
-    const mcp_servers = {
-      words: { type: "http", url: server.url, headers: { Authorization: `Bearer ${TOKEN}` } },
-      local: { type: "stdio", command: "perl", args: ["-e", PROGRAM], env: { GREETING: "from a program" } },
-    };
-    const input = '@@mcp:words lookup {"word":"anchor"}@@';
-    const first = await turnd.run({ executor, input, mcp_servers, request_id: "request-1" });
-    expect(first).toMatchObject({ status: "completed" });
-    expect(first.output).toContain("anchor is known, asked with Bearer [redacted]");
-    expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${TOKEN}`)).toBe(true);
-
-    const { session_id, turn_id } = first;
-    const { text: events } = await turnd.request("GET", `/v1/turns/${turn_id}/events`);
-    expect(events).toContain('"kind":"mcp"');
-    const served = [
-      events,
-      ...(await Promise.all(
-        [`/v1/turns/${turn_id}`, `/v1/turns/${turn_id}/result?explain=true`, `/v1/turns/${turn_id}/recording`].map(
-          async (path) => (await turnd.request("GET", path)).text,
-        ),
-      )),
-      ...turnd.log,
-    ];
-    for (const text of served) expect(text).not.toContain(TOKEN);
-
-    // The same request is the same turn, with the same servers alone.
-    const repeat = { executor, input, request_id: "request-1" };
-    expect((await turnd.request("POST", "/v1/turns", { ...repeat, mcp_servers })).status).toBe(200);
-    const { words } = mcp_servers;
-    const other = await turnd.request("POST", "/v1/turns", { ...repeat, mcp_servers: { words } });
-    expect(other).toMatchObject({ status: 409, body: { detail: { code: "request_id_conflict" } } });
-
-    // Its configuration goes with it.
-    const config = executor === "cli-a" ? "config/opencode/config.json" : "codex/config.toml";
-    const path = join(turnd.state, "sessions", session_id, "home", config);
-    const read = (): string => {
-      try {
-        return readFileSync(path, "utf8");
-      } catch {
-        return "";
-      }
-    };
-    await waitFor("the configuration without the key", () => !read().includes(TOKEN));
-
-    const { local } = mcp_servers;
-    const second = await turnd.run({ session_id, input: "@@mcp:local ping {}@@", mcp_servers: { local } });
-    expect(second.output).toContain("pong from a program");
-    // Where the CLI's own sandbox is on, too.
-    const plan = await turnd.run({ executor, input, mcp_servers: { words }, mode: "plan" });
-    if (plan.failure?.code !== "sandbox_unavailable") expect(plan.output).toContain("anchor is known");
-    const third = await turnd.run({ session_id, input });
-    expect(third.output).toContain("no tool on offer can do that");
-    expect(third.output).not.toMatch(/words|local/);
-  });
-
   test("every turn of a session has its servers and its instructions, within its permissions", async () => {
     const { turnd, model } = stage();
     const server = await startMcpServer();
@@ -104,48 +47,92 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
         const sent = JSON.stringify(body);
         return sent.includes("keeper of a lighthouse") && sent.includes("Ærø-7");
       });
-    for (const [input, answer] of [
-      ['@@mcp:words lookup {"word":"anchor"}@@', "anchor is known, asked with Bearer [redacted]"],
-      ["@@mcp:local ping {}@@", "pong [redacted]"],
-    ] as const) {
-      const before = model.requests.length;
-      const turn = await turnd.run({ session_id, input });
-      expect(turn.output).toContain(answer);
-      expect(isTold(before)).toBe(true);
-    }
+    let before = model.requests.length;
+    const first = await turnd.run({ session_id, input: '@@mcp:words lookup {"word":"anchor"}@@' });
+    expect(first.output).toContain("anchor is known, asked with Bearer [redacted]");
+    expect(isTold(before)).toBe(true);
     expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${SESSION_TOKEN}`)).toBe(true);
     // A program has the caller's trace, as the CLI's own tools have.
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    before = model.requests.length;
     const traced = { session_id, input: "@@mcp:local ping {}@@" };
     const { body: turn } = await turnd.request("POST", "/v1/turns?wait_ms=100000", traced, { traceparent });
     expect(turn.output).toContain(`pong [redacted], of ${traceparent}`);
+    expect(isTold(before)).toBe(true);
     const closed = { session_id, permissions: { execute: "deny" } };
     const noProgram = await turnd.run({ ...closed, input: "@@mcp:local ping {}@@" });
     if (noProgram.failure?.code !== "sandbox_unavailable") expect(noProgram.output).not.toContain("pong");
-    const other = await turnd.run({ executor, input: '@@mcp:words lookup {"word":"anchor"}@@' });
-    expect(other.output).toContain("no tool on offer can do that");
-
     const { text: events } = await turnd.request("GET", `/v1/sessions/${session_id}/events?follow=false`);
     const stored = readFileSync(join(turnd.state, "sessions", session_id, "session.json"), "utf8");
     const { text: shown } = await turnd.request("GET", `/v1/sessions/${session_id}`);
     for (const text of [events, stored, shown, ...turnd.log]) expect(text).not.toContain(SESSION_TOKEN);
   });
 
-  test("a turn's own instructions reach the model in that turn, of a resumed session too", async () => {
+  test("a turn calls the tools of the servers that its request names, and has its own instructions; no other turn does", async () => {
     const { turnd, model } = stage();
-    /** Whether the model got a text in the last request of a turn, which has no word of it in its input. */
-    const isGiven = (text: string): boolean => JSON.stringify(model.requests.at(-1)?.body).includes(text);
-    const { session_id } = await turnd.run({
-      executor,
-      input: "Hello.",
-      instructions: "Answer like a lighthouse keeper.",
-    });
-    expect(isGiven("lighthouse keeper")).toBe(true);
-    const second = { session_id, input: "Hello again.", instructions: "Answer like a harbour master." };
-    expect(await turnd.run(second)).toMatchObject({ status: "completed", resumed: true, degraded: false });
-    expect(isGiven("harbour master")).toBe(true);
+    const server = await startMcpServer();
+    const mcp_servers = {
+      words: { type: "http", url: server.url, headers: { Authorization: `Bearer ${TOKEN}` } },
+      local: { type: "stdio", command: "perl", args: ["-e", PROGRAM], env: { GREETING: "from a program" } },
+    };
+    const input = '@@mcp:words lookup {"word":"anchor"}@@';
+    /** How often the model got a text in the last request of a turn, which has no word of it in its input. */
+    const timesGiven = (text: string): number => JSON.stringify(model.requests.at(-1)?.body).split(text).length - 1;
+    const instructions = "Answer like a lighthouse keeper.";
+    const asked = { executor, input, instructions, request_id: "request-1" };
+    const first = await turnd.run({ ...asked, mcp_servers });
+    expect(timesGiven("lighthouse keeper")).toBe(1);
+    expect(first).toMatchObject({ status: "completed" });
+    expect(first.output).toContain("anchor is known, asked with Bearer [redacted]");
+    expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${TOKEN}`)).toBe(true);
+
+    const { session_id, turn_id } = first;
+    const { text: events } = await turnd.request("GET", `/v1/turns/${turn_id}/events`);
+    expect(events).toContain('"kind":"mcp"');
+    const served = [
+      events,
+      ...(await Promise.all(
+        [`/v1/turns/${turn_id}`, `/v1/turns/${turn_id}/result?explain=true`, `/v1/turns/${turn_id}/recording`].map(
+          async (path) => (await turnd.request("GET", path)).text,
+        ),
+      )),
+      ...turnd.log,
+    ];
+    for (const text of served) expect(text).not.toContain(TOKEN);
+
+    // The same request is the same turn, with the same servers alone.
+    expect((await turnd.request("POST", "/v1/turns", { ...asked, mcp_servers })).status).toBe(200);
+    const { words } = mcp_servers;
+    const other = await turnd.request("POST", "/v1/turns", { ...asked, mcp_servers: { words } });
+    expect(other).toMatchObject({ status: 409, body: { detail: { code: "request_id_conflict" } } });
+
+    // Its configuration goes with it.
+    const config = executor === "cli-a" ? "config/opencode/config.json" : "codex/config.toml";
+    const path = join(turnd.state, "sessions", session_id, "home", config);
+    const read = (): string => {
+      try {
+        return readFileSync(path, "utf8");
+      } catch {
+        return "";
+      }
+    };
+    await waitFor("the configuration without the key", () => !read().includes(TOKEN));
+
+    const { local } = mcp_servers;
+    const changed = { session_id, instructions: "Answer like a harbour master." };
+    const ping = { input: "@@mcp:local ping {}@@", mcp_servers: { local } };
+    const second = await turnd.run({ ...changed, ...ping });
+    expect(second).toMatchObject({ status: "completed", resumed: true, degraded: false });
+    expect(timesGiven("harbour master")).toBe(1);
+    expect(second.output).toContain("pong from a program");
+    // Where the CLI's own sandbox is on, too.
+    const plan = await turnd.run({ executor, input, mcp_servers: { words }, mode: "plan" });
+    if (plan.failure?.code !== "sandbox_unavailable") expect(plan.output).toContain("anchor is known");
     // What has not changed is not sent a second time in one conversation.
-    await turnd.run({ ...second, input: "Once more." });
-    expect(JSON.stringify(model.requests.at(-1)?.body).split("harbour master")).toHaveLength(2);
+    const third = await turnd.run({ ...changed, input });
+    expect(timesGiven("harbour master")).toBe(1);
+    // Neither those of other requests nor those of another session.
+    expect(third.output).toContain("no tool on offer can do that");
+    expect(third.output).not.toMatch(/words|local/);
   });
 });

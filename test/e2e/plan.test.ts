@@ -1,21 +1,28 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { callTool, type Action } from "../../src/scripted-model/tools.ts";
 import { REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { userFile } from "../harness/temporary.ts";
 
-/** Writes a file by a command, whatever the file tools may do. */
-const command: Scenario = (conversation) => {
-  const [outcome] = currentTurn(conversation).outcomes;
-  if (outcome !== undefined) return say(`The command gave: ${outcome.output}`);
-  return act(conversation, { type: "run", command: "echo written > by-command.txt", purpose: "Writes a file" });
+const ACTIONS: readonly Action[] = [
+  // 1.3.2 of CLI A refuses an edit without a read before it.
+  { type: "read", path: "notes.txt" },
+  { type: "edit", path: "notes.txt", before: "first line", after: "changed" },
+  { type: "run", command: "echo written > by-command.txt", purpose: "Writes a file" },
+];
+
+/** Writes a file by a file tool and by a command, as far as tools for it are offered. */
+const write: Scenario = (conversation) => {
+  const { outcomes } = currentTurn(conversation);
+  const next = ACTIONS.flatMap((action) => callTool(action, conversation) ?? [])[outcomes.length];
+  return next === undefined ? say("Done.") : { type: "answer", parts: [next], ending: "stop" };
 };
 
 describe.each(REAL_CLIS)("$executor $version", (cli) => {
-  const stage = shareStage(cli, { model: { scenarios: { command } } });
+  const stage = shareStage(cli, { model: { scenarios: { write } } });
   const { executor } = cli;
 
   test("a planning turn cannot write, by a file tool or by a command", async () => {
@@ -23,11 +30,9 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     const path = join(turnd.workspace, "notes.txt");
     writeFileSync(path, "first line\n");
     userFile(path);
-    for (const input of ["@@edit@@", "@@command@@"]) {
-      const { status, failure } = await turnd.run({ executor, mode: "plan", input });
-      // A machine whose kernel allows no sandbox cannot plan with CLI B, and says so.
-      expect(["completed", "sandbox_unavailable"]).toContain(failure?.code ?? status);
-    }
+    const { status, failure } = await turnd.run({ executor, mode: "plan", input: "@@write@@" });
+    // A machine whose kernel allows no sandbox cannot plan with CLI B, and says so.
+    expect(["completed", "sandbox_unavailable"]).toContain(failure?.code ?? status);
     expect(readFileSync(path, "utf8")).toBe("first line\n");
     expect(existsSync(join(turnd.workspace, "by-command.txt"))).toBe(false);
   });

@@ -8,10 +8,9 @@ import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { PROBE as A } from "../../src/turnd/daemon/executors/cli-a/adapter.ts";
 import { PROBE as B } from "../../src/turnd/daemon/executors/cli-b/adapter.ts";
 
-/** Fifty turns of real CLIs, a few at a time. */
+/** Dozens of turns of real CLIs, a few at a time. */
 const LIMIT_MS = 600_000;
 
 interface Probed {
@@ -44,17 +43,41 @@ async function probe(cli: RealCli, args: readonly string[], extra: Record<string
 const [current, older] = CLI_A;
 if (current === undefined || older === undefined) throw new Error("CLI A is pinned in two versions");
 
+/**
+ * One of CLI A's scenarios for each way to end and each kind of record: tools and their metadata, a list, thinking, a resume, a
+ * plan, a refusal, a retry, an error within an answer, an answer that stops early or is filtered, a cancel. The other ways to
+ * refuse are told apart by turnd's rules alone, which the recordings prove; `npm run upgrade-cli` plays all.
+ */
+const OF_CLI_A = [
+  "write-and-run",
+  "edit",
+  "todo",
+  "reasoning",
+  "resume",
+  "plan",
+  "bad-key",
+  "recovered",
+  "error-in-stream",
+  "no-finish",
+  "content-filter",
+  "cancel",
+];
+const naming = (scenarios: readonly string[]): string[] => scenarios.flatMap((name) => ["--scenario", name]);
+
 test(
   "the pinned CLIs show nothing new; else `node scripts/generate/probe-baseline.ts` writes what they do now",
   { timeout: LIMIT_MS },
   async () => {
-    const { exitCode, stdout, stderr } = await probe(current, []);
-    const lines = stdout.split("\n");
-    expect([exitCode, lines.length], `${stdout}\n${stderr}`).toEqual([0, 4]);
-    expect(lines[0]).toMatch(/^cli-a: opencode (\S+) \(.*\) beside the recordings of \1$/);
-    expect(lines[1]).toBe(`  ${scenariosOf(A).length} scenarios: 0 changes break turnd, 0 do not`);
-    expect(lines[2]).toMatch(/^cli-b: codex (\S+) \(.*\) beside the recordings of \1$/);
-    expect(lines[3]).toBe(`  ${scenariosOf(B).length} scenarios: 0 changes break turnd, 0 do not`);
+    for (const [args, heading, count] of [
+      [[...naming(OF_CLI_A), "cli-a"], /^cli-a: opencode (\S+) \(.*\) beside the recordings of \1$/, OF_CLI_A.length],
+      [["cli-b"], /^cli-b: codex (\S+) \(.*\) beside the recordings of \1$/, scenariosOf(B).length],
+    ] as const) {
+      const { exitCode, stdout, stderr } = await probe(current, args);
+      const lines = stdout.split("\n");
+      expect([exitCode, lines.length], `${stdout}\n${stderr}`).toEqual([0, 2]);
+      expect(lines[0]).toMatch(heading);
+      expect(lines[1]).toBe(`  ${count} scenarios: 0 changes break turnd, 0 do not`);
+    }
   },
 );
 
@@ -62,10 +85,12 @@ test(
   "an older CLI A does otherwise what is known to be otherwise, and what breaks us ends with 1",
   { timeout: LIMIT_MS },
   async () => {
-    const { exitCode, stdout, stderr } = await probe(older, ["--json", "cli-a"]);
+    const scenarios = ["text", "edit", "todo", "bad-key", "error-in-stream", "content-filter"];
+    const { exitCode, stdout, stderr } = await probe(older, ["--json", ...naming(scenarios), "cli-a"]);
     expect(exitCode, `${stdout}\n${stderr}`).toBe(1);
     const [finding, ...others]: Finding[] = JSON.parse(stdout);
     expect(others).toEqual([]);
+    expect(finding?.scenarios.map(({ scenario }) => scenario).toSorted()).toEqual(scenarios.toSorted());
     expect([finding?.version, finding?.known_version]).toEqual(["1.3.2", "1.18.33"]);
     const changed = (name: string) => finding?.scenarios.find(({ scenario }) => scenario === name)?.changes;
     expect(changed("text")).toEqual([]);

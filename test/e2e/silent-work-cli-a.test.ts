@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, describe, inject, test } from "vitest";
+import { afterAll, describe, expect, inject, test } from "vitest";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { CLIS_A, realEnv, shareStage } from "../harness/real-daemon.ts";
@@ -45,7 +45,8 @@ function slowSearch(onDone: (cleanUp: () => void) => void): string {
   return directory;
 }
 
-describe.each(CLIS_A)("cli-a $version", (cli) => {
+// All of them wait: at once.
+describe.concurrent.each(CLIS_A)("cli-a $version", (cli) => {
   const cleanUps: (() => void)[] = [];
   afterAll(() => cleanUps.forEach((cleanUp) => cleanUp()));
   const stage = shareStage(cli, {
@@ -56,13 +57,12 @@ describe.each(CLIS_A)("cli-a $version", (cli) => {
   });
   const { executor } = cli;
 
-  test.concurrent("a subagent that only thinks is no silence", async ({ expect }) => {
-    const result = await stage().turnd.run({ executor, input: "@@delegate@@", idle_timeout_ms: IDLE_MS });
-    expect(result).toMatchObject({ status: "completed", output: "Done.", counts: { tools: 1 } });
-  });
-
-  test.concurrent("a search that is silent for longer than the idle timeout goes on", async ({ expect }) => {
-    const result = await stage().turnd.run({ executor, input: "@@search@@", idle_timeout_ms: IDLE_MS });
-    expect(result).toMatchObject({ status: "completed", output: "Done.", counts: { tools: 1 } });
+  test("neither a subagent that only thinks nor a search that takes longer than the idle timeout is silence", async () => {
+    const turns = ["@@delegate@@", "@@search@@"].map((input) =>
+      stage().turnd.run({ executor, input, idle_timeout_ms: IDLE_MS }),
+    );
+    for (const turn of await Promise.all(turns)) {
+      expect(turn).toMatchObject({ status: "completed", output: "Done.", counts: { tools: 1 } });
+    }
   });
 });

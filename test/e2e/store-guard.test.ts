@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -96,6 +96,14 @@ describe.each(CLIS_A)("$version", ({ executor, version }) => {
     ["whose journal is a directory", replace("-journal", (path) => mkdirSync(path)), /-journal is no file$/],
     ["whose log is a directory", replace("-wal", (path) => mkdirSync(path)), /-wal is no file$/],
     ["that is a directory", replace("", (path) => mkdirSync(path)), /opencode\.db is no file$/],
+    [
+      "of another user",
+      (data) => {
+        chownSync(join(data, "opencode.db"), 0, 0);
+        chmodSync(join(data, "opencode.db"), 0o600);
+      },
+      /unable to open database file$/,
+    ],
     [
       "that is no database",
       // The log beside it holds all of a young one, and would restore it.

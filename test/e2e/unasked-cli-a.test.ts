@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, describe, expect, test } from "vitest";
@@ -17,10 +17,14 @@ const PROXY = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
 
 const WHOLE = "The whole answer.";
 
-/** Cuts the answer that follows a tool call, which comes over a connection that is kept; then answers. */
+/** Edits a file; cuts the answer that follows, which comes over a connection that is kept; then answers. */
 const cutKept: Scenario = (conversation, { attempt }) => {
   const { outcomes } = currentTurn(conversation);
-  if (outcomes.length === 0) return act(conversation, { type: "run", command: "true", purpose: "Does nothing" });
+  const path = "notes.ts";
+  // 1.3.2 refuses an edit without a read before it.
+  if (outcomes.length === 0) return act(conversation, { type: "read", path });
+  if (outcomes.length === 1)
+    return act(conversation, { type: "edit", path, before: "first line", after: "second line" });
   return attempt === 1 ? say(`${WHOLE} It breaks off here, because`, "cut") : say(WHOLE);
 };
 
@@ -45,28 +49,23 @@ async function bringPrograms({ turnd: { workspace } }: Stage): Promise<() => boo
   return () => existsSync(mark);
 }
 
-const EDIT = { executor: "cli-a", input: "@@edit:notes.ts@@" } as const;
+const EDIT = { executor: "cli-a", input: "@@cut-kept@@" } as const;
 
 describe.each(CLIS_A)("$version", (cli) => {
   const stage = shareStage(cli, { env: PROXY, model: { scenarios: { "cut-kept": cutKept } } });
 
-  test("an answer that is cut on a connection that was kept is reported once", async () => {
+  test("a turn reports an answer that is cut on a connection that was kept once, calls no server but the provider, keeps no copy of the workspace and starts no program of the repository", async () => {
     const { turnd, model } = stage();
-    const { turn_id } = await turnd.admit({ executor: "cli-a", input: "@@cut-kept@@" });
+    const hasRun = await bringPrograms(stage());
+    const { turn_id, session_id } = await turnd.admit(EDIT);
     const texts: string[] = [];
     for await (const { data } of turnd.follow(turn_id)) {
       const event = JSON.parse(data);
       if (event.type === "message") texts.push(event.data.text);
     }
     expect(texts).toEqual([WHOLE]);
-    expect(model.requests.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close"]);
-  });
-
-  test("a turn calls no server but the provider, keeps no copy of the workspace and starts no program of the repository", async () => {
-    const { turnd } = stage();
-    const hasRun = await bringPrograms(stage());
-    const { status, session_id } = await turnd.run(EDIT);
-    expect(status).toBe("completed");
+    expect(model.requests.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close", "close"]);
+    expect(readFileSync(join(turnd.workspace, "notes.ts"), "utf8")).toBe("second line\n");
     expect(proxy.asked).toEqual([]);
     expect(hasRun()).toBe(false);
     const data = join(turnd.state, "sessions", session_id, "home/data/opencode");
@@ -97,20 +96,16 @@ describe("configured by an operator's whole file", () => {
     model: { scenarios: { "cut-kept": cutKept } },
   });
 
-  test("its formatter runs, but in no session that may run nothing", async () => {
+  test("its formatter runs, but in no session that may run nothing; an answer that is cut is reported once", async () => {
     const { turnd } = stage();
     const hasRun = await bringPrograms(stage());
     const session_id = "runs-nothing";
     const permissions = { execute: "deny" };
     await turnd.request("POST", "/v1/sessions", { executor: "cli-a", session_id, permissions });
-    expect(await turnd.run({ session_id, input: EDIT.input })).toMatchObject({ status: "completed" });
+    expect(await turnd.run({ session_id, input: EDIT.input })).toMatchObject({ status: "completed", output: WHOLE });
     expect(hasRun()).toBe(false);
-    expect(await turnd.run(EDIT)).toMatchObject({ status: "completed" });
+    writeFileSync(join(turnd.workspace, "notes.ts"), "first line\n");
+    expect(await turnd.run(EDIT)).toMatchObject({ status: "completed", output: WHOLE });
     expect(hasRun()).toBe(true);
-  });
-
-  test("an answer that is cut on a connection that was kept is reported once", async () => {
-    const { output } = await stage().turnd.run({ executor: "cli-a", input: "@@cut-kept@@" });
-    expect(output).toBe(WHOLE);
   });
 });

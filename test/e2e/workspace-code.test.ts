@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
+import type { Action } from "../../src/scripted-model/tools.ts";
 import { startClosedProxy } from "../harness/closed-proxy.ts";
 import { HOSTILE_TEXT, makeHostileRepository, type HostileRepository } from "../harness/hostile-repository.ts";
 import { CLIS_A, NEWEST_CLI_A, shareStage } from "../harness/real-daemon.ts";
@@ -14,12 +15,24 @@ import { userDirectory } from "../harness/temporary.ts";
 const command: Scenario = (conversation, { argument }) => {
   const [outcome] = currentTurn(conversation).outcomes;
   if (outcome !== undefined) return say("Done.");
-  return act(conversation, {
-    type: "run",
-    command: Buffer.from(argument ?? "", "base64").toString(),
-    purpose: "Works",
-  });
+  return act(conversation, toCommand(argument));
 };
+/** The same, then an edit of the workspace's own configuration: a tool reads and writes such files as any other. */
+const commandAndEdit: Scenario = (conversation, { argument }) => {
+  const path = "opencode.json";
+  const actions: readonly Action[] = [
+    toCommand(argument),
+    { type: "read", path },
+    { type: "edit", path, before: '"instructions"', after: '"edited"' },
+  ];
+  const next = actions[currentTurn(conversation).outcomes.length];
+  return next === undefined ? say("Done.") : act(conversation, next);
+};
+const toCommand = (argument: string): Action => ({
+  type: "run",
+  command: Buffer.from(argument, "base64").toString(),
+  purpose: "Works",
+});
 const run = (text: string): string => `@@command:${Buffer.from(text).toString("base64")}@@`;
 const WAITS = run("sleep 2");
 
@@ -27,7 +40,7 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
   const proxy = await startClosedProxy();
   afterAll(() => proxy.close());
   const env = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
-  const stage = shareStage(cli, { env, model: { scenarios: { command } } });
+  const stage = shareStage(cli, { env, model: { scenarios: { command, "command-and-edit": commandAndEdit } } });
   let hostile: HostileRepository | undefined;
   const repository = (): HostileRepository =>
     (hostile ??= makeHostileRepository(userDirectory(join(stage().turnd.workspace, "places"))));
@@ -38,18 +51,16 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
     const first = await turnd.run({
       executor: "cli-a",
       workspace: plain,
-      input: run(`env > env.txt; ${lateCommand}`),
+      input: run(`env > env.txt; ${lateCommand}`).replace("command", "command-and-edit"),
     });
     expect(first.status).toBe("completed");
     // The guard is no business of what a tool starts.
     expect(readFileSync(join(plain, "env.txt"), "utf8")).not.toMatch(/BUN_|GUARD/);
     const { session_id } = first;
-    const resumed = turnd.run({ session_id, mode: "plan", input: "@@text@@" });
-    // A tool reads and writes such files as any other.
-    const edited = turnd.run({ executor: "cli-a", workspace: linked, input: "@@edit:opencode.json@@" });
-    expect(await resumed).toMatchObject({ status: "completed", session_id });
-    expect(await edited).toMatchObject({ status: "completed" });
-    expect(readFileSync(join(plain, "opencode.json"), "utf8")).toContain("(edited)");
+    expect(readFileSync(join(plain, "opencode.json"), "utf8")).toContain('"edited"');
+    // By a link to it.
+    const resumed = await turnd.run({ session_id, workspace: linked, mode: "plan", input: "@@text@@" });
+    expect(resumed).toMatchObject({ status: "completed", session_id });
     expect(drainRan()).toEqual([]);
     expect(proxy.asked).toEqual([]);
     const sent = JSON.stringify(model.requests);
