@@ -32,6 +32,8 @@ const DAEMON_TESTS = [
 /** Tests that start the programs that read documents. */
 const PARSER_TESTS = ["test/service/knowledge/parse/**/*.test.ts"];
 
+const MEMORY = { setup: "test/harness/provide-memory.ts", use: "test/harness/use-memory.ts" };
+
 /**
  * `fast` runs in memory and with small processes, and is what `npm run check` runs; `daemon` starts whole daemons with fake
  * CLIs; `service` runs the agent service on PGlite and on a PostgreSQL of its own; `parser`
@@ -62,7 +64,8 @@ export default defineConfig({
             ...DAEMON_TESTS,
             ...PARSER_TESTS,
           ],
-          globalSetup: ["test/harness/provide-turnd.ts"],
+          globalSetup: [MEMORY.setup, "test/harness/provide-turnd.ts"],
+          setupFiles: [MEMORY.use],
           testTimeout: 90_000,
           hookTimeout: 60_000,
         },
@@ -72,7 +75,8 @@ export default defineConfig({
         test: {
           name: "daemon",
           include: DAEMON_TESTS,
-          globalSetup: ["test/harness/provide-turnd.ts"],
+          globalSetup: [MEMORY.setup, "test/harness/provide-turnd.ts"],
+          setupFiles: [MEMORY.use],
           testTimeout: 90_000,
           hookTimeout: 60_000,
         },
@@ -82,14 +86,22 @@ export default defineConfig({
         test: {
           name: "service",
           include: ["test/service/**/*.db.test.ts"],
-          globalSetup: ["test/harness/provide-turnd.ts", "test/service/harness/provide-databases.ts"],
+          globalSetup: [MEMORY.setup, "test/harness/provide-turnd.ts", "test/service/harness/provide-databases.ts"],
+          setupFiles: [MEMORY.use],
           testTimeout: 90_000,
           hookTimeout: 90_000,
         },
       },
       {
         extends: true,
-        test: { name: "parser", include: PARSER_TESTS, testTimeout: 180_000, hookTimeout: 60_000 },
+        test: {
+          name: "parser",
+          include: PARSER_TESTS,
+          globalSetup: [MEMORY.setup],
+          setupFiles: [MEMORY.use],
+          testTimeout: 180_000,
+          hookTimeout: 60_000,
+        },
       },
       {
         extends: true,
