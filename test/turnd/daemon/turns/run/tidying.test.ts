@@ -37,7 +37,17 @@ async function withHeldRemoval() {
   const mount = `mount --bind ${holding} ${original}`;
   const turnd = await startBehind(directory, "--mount", mount, { TURND_MAX_TURNS: "1" });
   onTestFinished(release);
-  return { turnd, release, whenHeld: () => waitFor("the removal", () => existsSync(join(held, "removal"))) };
+  const whenHeld = () => waitFor("the removal", () => existsSync(join(held, "removal")));
+  return {
+    turnd,
+    release,
+    whenHeld,
+    /** Ends a turn that has left something; `turnd.run` would wait for the removal. */
+    async leaveSomething(): Promise<void> {
+      await turnd.admit({ ...session, input: "shell touch $TMPDIR/left" });
+      await whenHeld();
+    },
+  };
 }
 
 test.runIf(IS_ROOT)("removing what a turn left delays no answer and no other session", async () => {
@@ -58,9 +68,8 @@ test.runIf(IS_ROOT)("removing what a turn left delays no answer and no other ses
 test.runIf(IS_ROOT)(
   "a session's next process starts when its home is tidy, and its turn is let in at once",
   async () => {
-    const { turnd, release, whenHeld } = await withHeldRemoval();
-    await turnd.run({ ...session, input: "shell touch $TMPDIR/left" });
-    await whenHeld();
+    const { turnd, release, leaveSomething } = await withHeldRemoval();
+    await leaveSomething();
     const mark = join(turnd.workspace, "ran");
     const next = await turnd.request("POST", "/v1/turns", {
       ...session,
@@ -78,9 +87,8 @@ test.runIf(IS_ROOT)(
 );
 
 test.runIf(IS_ROOT)("a turn that waits for a tidy home is cancelled at once", async () => {
-  const { turnd, whenHeld } = await withHeldRemoval();
-  await turnd.run({ ...session, input: "shell touch $TMPDIR/left" });
-  await whenHeld();
+  const { turnd, leaveSomething } = await withHeldRemoval();
+  await leaveSomething();
   const { turn_id } = await turnd.admit({ ...session, input: `touch ${turnd.workspace}/ran` });
   await waitFor("the turn", async () => (await turnd.request("GET", `/v1/turns/${turn_id}`)).body.status === "running");
   expect((await turnd.request("POST", `/v1/turns/${turn_id}/cancel`)).body.status).toBe("cancelled");
