@@ -56,15 +56,14 @@ export function listRecordings(root: string, executor: string): Recording[] {
 }
 
 /**
- * The first of all that one version ends alike, with the same files and fields: for what carries recordings, and does not
- * read what a provider or a tool has said in them.
+ * The first of all that a CLI ends alike, with the same files and fields: for what carries recordings, and does not read
+ * what a provider or a tool has said in them, nor which version has said it.
  */
 export function oneOfEachEnd(recordings: readonly Recording[]): Recording[] {
   const ends = Map.groupBy(recordings, ({ directory, turn, exit, expected: { status, code } }) => {
     const printed = ["stdout.jsonl", "stderr.log"].map((file) => statSync(join(directory, file)).size > 0);
     return JSON.stringify([
       turn.executor,
-      turn.cli_version,
       Object.keys(turn),
       turn.ended_by,
       exit,

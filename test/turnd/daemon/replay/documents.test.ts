@@ -61,7 +61,7 @@ test.each([...Map.groupBy([...FIXTURES.entries()], ([, { name }]) => name.slice(
   },
 );
 
-test.each(oneOfEachEnd(FIXTURES).filter((_, index) => index % 5 === 0))(
+test.each(oneOfEachEnd(FIXTURES).filter((_, index) => index % 3 === 0))(
   "the document of $name gives its events, in the order of the recording or not",
   async ({ directory }) => {
     const name = directory.split("/").at(-1) ?? "";

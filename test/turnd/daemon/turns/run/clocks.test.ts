@@ -16,9 +16,11 @@ async function warningsOf(turnd: TestDaemon, turnId: string): Promise<string[]> 
 
 test("a tool that works in silence is not idle, whether the CLI printed its start or not", async () => {
   const turnd = await sharedDaemon();
-  const announced = await turnd.run({ executor: "cli-b", input: "open-tool make\nsleep 4", idle_timeout_ms: 1_500 });
+  const [announced, unannounced] = await Promise.all([
+    turnd.run({ executor: "cli-b", input: "open-tool make\nsleep 4", idle_timeout_ms: 1_500 }),
+    turnd.run({ executor: "cli-b", input: `hello\n${TOOL}`, idle_timeout_ms: 1_500 }),
+  ]);
   expect(announced.status).toBe("completed");
-  const unannounced = await turnd.run({ executor: "cli-b", input: `hello\n${TOOL}`, idle_timeout_ms: 1_500 });
   expect(unannounced.status).toBe("completed");
 });
 
