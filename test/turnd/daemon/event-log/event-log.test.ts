@@ -6,7 +6,7 @@ import { readEvents } from "../../../../src/turnd/daemon/event-log/read-events.t
 import { createRedactor } from "../../../../src/turnd/daemon/event-log/redact.ts";
 import { LoggedEvent } from "../../../../src/turnd/protocol/index.ts";
 import { failingSyncs } from "../../../harness/failing-syncs.ts";
-import { linesOf, message, newPath, openLog } from "./open-log.ts";
+import { keepDiskQuick, linesOf, message, newPath, openLog } from "./open-log.ts";
 
 test("every line is a logged event, and seq has no gaps", async () => {
   const path = newPath();
@@ -241,6 +241,7 @@ test("what a waiting reader was given stays what the file holds, whatever is app
 });
 
 test("what is appended while another append is being written comes behind it, and is waited for", async () => {
+  keepDiskQuick();
   const path = newPath();
   const { log } = await openLog(path);
   const long = log.append([message("x".repeat(80_000))]);

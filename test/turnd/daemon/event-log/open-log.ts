@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { openEventLog, type EventLog } from "../../../../src/turnd/daemon/event-log/event-log.ts";
 import type { NewEvent } from "../../../../src/turnd/daemon/event-log/sequence.ts";
 import { createTail, type WritableTail } from "../../../../src/turnd/daemon/event-log/tail.ts";
@@ -35,3 +35,9 @@ export const newPath = (): string => join(temporaryDirectory(onTestFinished), "e
 
 /** What stands in the file of a log. */
 export const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
+
+/** Until the test is done no step on the disk is found slow: a loaded machine may take the processor away in one. */
+export function keepDiskQuick(): void {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(Number.MAX_SAFE_INTEGER);
+  onTestFinished(() => clock.mockRestore());
+}

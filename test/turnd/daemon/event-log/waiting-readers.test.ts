@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import type { LoggedLine } from "../../../../src/turnd/daemon/event-log/logged-lines.ts";
 import { readEvents, type TakeLines } from "../../../../src/turnd/daemon/event-log/read-events.ts";
 import type { WritableTail } from "../../../../src/turnd/daemon/event-log/tail.ts";
-import { linesOf, message, newPath, openLog } from "./open-log.ts";
+import { keepDiskQuick, linesOf, message, newPath, openLog } from "./open-log.ts";
 
 /** Reads a log from its beginning; `untilWaiting` resolves when this reader waits at its end. */
 function follow(path: string, tail: WritableTail, atOnce?: TakeLines) {
@@ -26,6 +26,7 @@ function follow(path: string, tail: WritableTail, atOnce?: TakeLines) {
 }
 
 test("readers who wait at the end are given one batch, the same for all, when it is in the file", async () => {
+  keepDiskQuick();
   const path = newPath();
   const { log, tail } = await openLog(path);
   const given: { readonly lines: readonly LoggedLine[]; readonly logged: number }[] = [];
@@ -46,6 +47,7 @@ test("readers who wait at the end are given one batch, the same for all, when it
 });
 
 test("a reader who takes no more for a while reads the rest from the file, each line once and in order", async () => {
+  keepDiskQuick();
   const path = newPath();
   const { log, tail } = await openLog(path);
   const kept = Promise.withResolvers<void>();
