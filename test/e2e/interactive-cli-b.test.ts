@@ -55,6 +55,9 @@ describe.each(CLIS)("$executor $version", (cli) => {
       return body.approvals?.[0]?.approval_id as string | undefined;
     });
   }
+  async function waitForEvent(turnId: string, type: LoggedEvent["type"]): Promise<void> {
+    await waitFor(type, async () => typesOf(await stage().turnd.events(turnId)).includes(type));
+  }
   async function waitForEnd(turnId: string): Promise<TurnSnapshot> {
     for await (const frame of stage().turnd.follow(turnId)) if (frame.event === "end") break;
     return (await stage().turnd.request("GET", `/v1/turns/${turnId}`)).body;
@@ -180,6 +183,52 @@ describe.each(CLIS)("$executor $version", (cli) => {
     await waitForEnd(second.turn_id);
     const [end] = (await stage().turnd.events(second.turn_id)).filter(({ type }) => type === "tool.ended");
     expect(end).toMatchObject({ data: { status: "denied" } });
+  });
+
+  test("a steer goes into the running turn, which answers it: one turn, one end, and nothing is cut off", async () => {
+    const { turnd } = stage();
+    const first = await turnd.admit({ executor, input: "@@many:3:0.4@@" });
+    await waitForEvent(first.turn_id, "tool.started");
+    const steer = await turnd.admit({
+      session_id: first.session_id,
+      queue_policy: "steer",
+      input: "@@text:Steered.@@",
+    });
+    expect(await waitForEnd(first.turn_id)).toMatchObject({ status: "completed" });
+    expect(await waitForEnd(steer.turn_id)).toMatchObject({ status: "completed" });
+    const events = await turnd.events(first.turn_id);
+    expect(events.filter(({ type }) => type === "input.accepted")).toMatchObject([
+      { data: { kind: "turn", request_id: first.request_id } },
+      { data: { kind: "steer", request_id: steer.request_id } },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { output: "Steered." } });
+    const [end, ...others] = await turnd.events(steer.turn_id);
+    expect(end).toMatchObject({ type: "turn.ended", data: { taken_by: first.turn_id, output: "Steered." } });
+    expect(others).toEqual([]);
+    const { text } = await replayLines(directoryOf(steer), { keepsOrder: true });
+    const logged = readFileSync(join(directoryOf(steer), "events.jsonl"), "utf8");
+    expect(withoutTimeAndIds(text)).toEqual(withoutTimeAndIds(logged));
+  });
+
+  test("a steer that the running turn has not taken in is done next; one that interrupts ends it", async () => {
+    const { turnd } = stage();
+    const first = await turnd.admit({ executor, input: "@@many:1:20@@" });
+    await waitForEvent(first.turn_id, "tool.started");
+    const { session_id } = first;
+    const later = { session_id, queue_policy: "steer", input: "@@text:Next.@@" };
+    const steer = await turnd.admit({ ...later, steer_mode: "inject" });
+    await turnd.request("POST", `/v1/turns/${first.turn_id}/cancel`);
+    await waitForEnd(steer.turn_id);
+    const { body: result } = await turnd.request("GET", `/v1/turns/${steer.turn_id}/result`);
+    expect(result).toMatchObject({ status: "completed", output: "Next." });
+    expect(result.taken_by).toBeUndefined();
+
+    const second = await turnd.admit({ session_id, input: "@@many:3:0.4@@" });
+    await waitForEvent(second.turn_id, "tool.started");
+    const interrupting = await turnd.admit({ ...later, steer_mode: "interrupt" });
+    expect(await waitForEnd(second.turn_id)).toMatchObject({ status: "cancelled" });
+    expect(await waitForEnd(interrupting.turn_id)).toMatchObject({ status: "completed" });
+    expect((await turnd.events(interrupting.turn_id)).length).toBeGreaterThan(1);
   });
 
   // Law: never pretend.

@@ -112,6 +112,10 @@ export const TurnEndedData = z
       .describe(
         "What cancelled it: `POST …/cancel`, a later turn with `queue_policy` `steer`, or the deletion of its session. Only when `cancelled`.",
       ),
+    taken_by: z
+      .string()
+      .optional()
+      .describe("The turn that took its input in while it ran, and has what came of it; both ended alike."),
     output: z.string().nullable().meta({ description: "Text of the turn's last assistant message." }),
     failure: Failure.optional(),
     native_session_id: z.string().optional().describe("The CLI's own id of the conversation."),

@@ -24,6 +24,16 @@ export type TurnEndedBy = z.infer<typeof TurnEndedBy>;
 /** Free text of a recorded turn, not its output. */
 const text = z.string().max(65_536);
 
+/** The turn that took in what another says, while it ran. */
+export const TakenInput = z
+  .strictObject({
+    turn_id: z.string().max(64).describe("The turn that took its input in."),
+    seq: z.int().positive().describe("The `seq` of its `input.accepted`."),
+    output: z.string().nullable().describe("The text of its last message."),
+  })
+  .describe("The turn never ran by itself: another one took its input in.");
+export type TakenInput = z.infer<typeof TakenInput>;
+
 /**
  * The facts of a recorded turn that its output does not show: `turn.json`, as far as a replay reads it. A turn that has
  * `created_at` and no `started_at` was admitted and never ran.
@@ -67,6 +77,7 @@ export const RecordedTurn = z
       })
       .optional()
       .meta({ description: "Why turnd itself failed the turn, such as `executor_unavailable` before any process." }),
+    taken: TakenInput.optional(),
     turn_id: text.optional().describe("Its id where it ran."),
     session_id: text.optional().describe("Its session there."),
     trace_id: text.optional().describe("The trace it belonged to."),

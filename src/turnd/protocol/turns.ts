@@ -106,6 +106,15 @@ function hasOnlyNumbers(value: unknown): boolean {
   return typeof value !== "object" || value === null || Object.values(value).every(hasOnlyNumbers);
 }
 
+const SteerMode = z
+  .enum(["inject", "interrupt"])
+  .describe(
+    "How a turn with `queue_policy` `steer` reaches the running one. `inject`: the running turn takes the input in, at its next " +
+      "request to the model (`input.accepted` with this `request_id`); both end alike, this one with `taken_by`. What it has not taken " +
+      "in at its end is done next, as a turn of its own. `interrupt`: as `queue_policy` says. Without it, inject where the running turn " +
+      "is interactive and this one asks for nothing but a text, else interrupt.",
+  );
+
 /** Body of `POST /v1/turns`. Unknown fields are refused. */
 export const TurnRequest = z
   .strictObject({
@@ -145,6 +154,7 @@ export const TurnRequest = z
           "turn at its next step boundary (`step.ended`), or after `TURND_STEER_WAIT_MS`. The interrupted turn ends as `cancelled` " +
           "(`cancelled_by` `steer`), this one continues its conversation; one that completes before stays `completed`.",
       ),
+    steer_mode: SteerMode.optional(),
     resume_policy: z
       .enum(["continue", "fail"])
       .default("continue")

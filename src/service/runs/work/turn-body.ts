@@ -79,7 +79,10 @@ export function turnBody(
     mode: work.mode,
     ...(manifest.model_spec === null ? {} : { model: turndModel(manifest.executor, manifest.model_spec) }),
     ...defined({ timeout_ms: timeoutMs, idle_timeout_ms: idleTimeoutMs }),
-    queue_policy: source.queuePolicy === "steer" ? "steer" : "enqueue",
+    // A run is a turn of its own, with an answer of its own.
+    ...(source.queuePolicy === "steer"
+      ? { queue_policy: "steer", steer_mode: "interrupt" }
+      : { queue_policy: "enqueue" }),
     // The agent as it is now: what it was tightened to reaches its threads with the next run.
     ...(Object.keys(manifest.permissions).length === 0 ? {} : { permissions: manifest.permissions }),
     ...defined({ instructions: manifest.instructions }),

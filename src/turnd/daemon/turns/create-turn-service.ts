@@ -155,7 +155,12 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     store,
     queue,
     tombstones,
-    enqueue: (turn) => enqueue(queue, turn),
+    enqueue(turn) {
+      enqueue(queue, turn).catch((error: unknown) => {
+        const { turn_id: turnId, session_id: sessionId } = turn.file;
+        logger.error({ turnId, sessionId, err: error }, "running turn could not be given what a later one says");
+      });
+    },
     whenKnown,
   });
 

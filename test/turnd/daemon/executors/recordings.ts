@@ -62,15 +62,7 @@ export function listRecordings(root: string, executor: string): Recording[] {
 export function oneOfEachEnd(recordings: readonly Recording[]): Recording[] {
   const ends = Map.groupBy(recordings, ({ directory, turn, exit, expected: { status, code } }) => {
     const printed = ["stdout.jsonl", "stderr.log"].map((file) => statSync(join(directory, file)).size > 0);
-    return JSON.stringify([
-      turn.executor,
-      Object.keys(turn),
-      turn.ended_by,
-      exit,
-      status,
-      code,
-      printed,
-    ]);
+    return JSON.stringify([turn.executor, Object.keys(turn), turn.ended_by, exit, status, code, printed]);
   });
   return [...ends.values()].flatMap(([first]) => first ?? []);
 }

@@ -51,6 +51,13 @@ export interface ConversationInput {
   readonly loadedThread: string | undefined;
 }
 
+/** What a later turn says to the running one. */
+export interface GivenInput {
+  readonly turnId: string;
+  readonly requestId: string;
+  readonly prompt: string;
+}
+
 /** What is to be sent, and what of it stands in the turn's stdout first: no key, and no prompt. */
 export interface Outgoing {
   /** One line; absent where it stands there already, since a turnd that was killed had written it. */
@@ -101,6 +108,11 @@ export interface Conversation {
   next(): readonly Outgoing[];
   /** The turn is to end. */
   interrupt(): void;
+  /**
+   * Gives the turn what a later one says, as soon as it can take it. That it did is shown by `input.accepted` alone; what was given
+   * by a turnd that was killed is not given again. Absent where the server cannot.
+   */
+  give?(input: GivenInput): void;
   /** Answers what the server has asked. */
   answer(id: string, answer: AskAnswer, by: AnsweredBy): AnswerTaken;
   state(): ConversationState;

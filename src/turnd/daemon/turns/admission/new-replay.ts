@@ -69,7 +69,7 @@ export function draftReplay({
         provider_fault: turn.provider_fault,
       }),
       ...defined({ degraded: turn.degraded && { ...turn.degraded, set_aside: [] } }),
-      ...defined({ halted: turn.halted }),
+      ...defined({ halted: turn.halted, taken: turn.taken }),
       queue_policy: "enqueue",
       resume_policy: "continue",
       timeout_ms: 0,

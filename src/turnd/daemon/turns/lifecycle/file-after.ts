@@ -21,6 +21,8 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
       const { started_at: _at, started_boot: _boot, ...rest } = file;
       return file.replay === undefined ? file : rest;
     }
+    case "given":
+      return { ...file, given_to: input.to };
     case "resume_lost":
       return { ...file, degraded: input.degraded };
     case "played":
@@ -32,11 +34,11 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
         ? file
         : { ...file, ended_processes: mergeEnded(file.ended_processes ?? [], input.processes) };
     case "concluded": {
-      const { halted: _, ...rest } = file;
+      const { halted: _halted, taken: _taken, ...rest } = file;
       return {
         ...rest,
         ...(input.endedBy === (file.ended_by ?? null) ? {} : { ended_by: input.endedBy }),
-        ...defined({ halted: input.halted }),
+        ...defined({ halted: input.halted, taken: input.taken }),
       };
     }
     default:

@@ -1,5 +1,5 @@
 import type { Decision, TurnEndedData } from "../../../protocol/index.ts";
-import type { AnswerTaken, AskAnswer, PendingAsk } from "../../executors/contract/interactive.ts";
+import type { AnswerTaken, AskAnswer, GivenInput, PendingAsk } from "../../executors/contract/interactive.ts";
 import type { EndedProcess } from "../../process/keeper/tree.ts";
 import type { RunningCommand } from "../../process/keeper/tool-process.ts";
 import type { StopReason } from "./life.ts";
@@ -15,6 +15,7 @@ export type Input =
   | { readonly type: "resume_lost"; readonly degraded: Degraded }
   | { readonly type: "steer_requested" }
   | { readonly type: "steer_withdrawn" }
+  | { readonly type: "given"; readonly to: string }
   | { readonly type: "step_boundary" }
   | { readonly type: "steer_wait_over" }
   | { readonly type: "stop_requested"; readonly reason: RequestedStop }
@@ -27,7 +28,7 @@ export type Input =
   | { readonly type: "process_ended"; readonly mayStartAfresh: boolean }
   | { readonly type: "played" }
   | { readonly type: "failed" }
-  | { readonly type: "concluded"; readonly endedBy: EndedBy; readonly halted: TurnFile["halted"] }
+  | ({ readonly type: "concluded"; readonly endedBy: EndedBy } & Pick<TurnFile, "halted" | "taken">)
   | { readonly type: "end_found"; readonly end: End }
   | { readonly type: "end_logged"; readonly end: End }
   | { readonly type: "end_unwritable"; readonly end: End; readonly data: TurnEndedData }
@@ -41,11 +42,13 @@ export const INPUTS: Readonly<Record<InputType, string>> = {
   dequeued: "it has its place in its session; or it is to end while it waits",
   prepared: "it is about to start: what `turn.json` says of that, while its home is made ready",
   process_started: "its process or player can be followed: started now, or found alive or ended after a restart",
-  start_refused: "something keeps it from running, or what was started is gone without a trace",
+  start_refused:
+    "something keeps it from running, what was started is gone without a trace, or another turn took its input in",
   start_given_up: "what the start waited for was given up, since the turn is to end",
   resume_lost: "its native session cannot be continued",
   steer_requested: "a later turn of the session was admitted with `queue_policy` `steer`",
   steer_withdrawn: "no turn that asked for it waits any more: the last one was stopped before its place came",
+  given: "the running turn of its session is about to be given its input",
   step_boundary: "the CLI stands between two steps",
   steer_wait_over: "`TURND_STEER_WAIT_MS` are over",
   stop_requested: "a cancel, the deletion of the session, or the shutdown of turnd",
@@ -114,6 +117,8 @@ export interface TurnProcess {
   runningCommand?(): RunningCommand | undefined;
   /** Absent where nobody is asked. */
   readonly asks?: TurnAsks;
+  /** Takes in what a later turn says. Absent where it cannot. */
+  readonly takeInput?: (input: GivenInput) => void;
 }
 
 export interface StopOrder {

@@ -83,6 +83,7 @@ const LEAVE: readonly Effect[] = ["detach_process", "clear_steer_timer"];
  */
 export const TRANSITIONS: readonly Transition[] = [
   { from: ["queued"], on: ["dequeued"], to: "starting" },
+  { from: ["queued"], on: ["given"], effects: ["save"] },
   {
     from: BEFORE_A_PROCESS,
     on: ["stop_requested"],

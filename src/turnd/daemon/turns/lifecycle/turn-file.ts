@@ -13,6 +13,7 @@ import {
   Permissions,
   ReplaySpeed,
   RequestedTransport,
+  TakenInput,
   Transport,
   TurnEndedBy,
   Usage,
@@ -39,6 +40,11 @@ export const TurnFile = z.object({
   agent: z.string().optional(),
   effort: z.string().optional(),
   queue_policy: z.enum(["enqueue", "reject", "steer"]),
+  steer_mode: z.enum(["inject", "interrupt"]).optional(),
+  /** The running turn whose CLI was to be given its input: only that turn's log shows whether it took it. */
+  given_to: z.string().optional(),
+  /** The turn that took its input in: it never runs itself. */
+  taken: TakenInput.optional(),
   resume_policy: z.enum(["continue", "fail"]),
   timeout_ms: z.int().nonnegative(),
   idle_timeout_ms: z.int().nonnegative(),

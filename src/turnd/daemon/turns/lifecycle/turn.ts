@@ -39,6 +39,10 @@ export interface Turn {
   runningCommand(): RunningCommand | undefined;
   /** What people are asked; undefined where nobody can be. */
   asks(): TurnAsks | undefined;
+  /** Has it take in what a later turn says; undefined where it cannot. */
+  takeInput(): TurnProcess["takeInput"];
+  /** Resolves when it has a process for the first time, or has ended without one. */
+  readonly attached: Promise<void>;
   /**
    * Takes an input. The phase has changed when this returns; what is written for it, when it resolves.
    *
@@ -82,6 +86,7 @@ export function createTurn(options: TurnOptions): Turn {
   let saving: Promise<void> = Promise.resolve();
   const starting = new AbortController();
   const finish = Promise.withResolvers<void>();
+  const attach = Promise.withResolvers<void>();
   let stop = Promise.withResolvers<void>();
 
   /** One after the other, and each as the file is then; what the disk has refused before goes with the next. */
@@ -118,6 +123,7 @@ export function createTurn(options: TurnOptions): Turn {
         break;
       case "attach_process":
         if (input.type === "process_started") ({ process } = input);
+        attach.resolve();
         break;
       case "stop_process":
         process?.stop({ reason: reasonOf(input) ?? life.stopReason, isAtOnce: input.type === "halted", saved });
@@ -153,6 +159,7 @@ export function createTurn(options: TurnOptions): Turn {
         stop.resolve();
         break;
       case "answer_waiters":
+        attach.resolve();
         finish.resolve();
         break;
     }
@@ -171,6 +178,7 @@ export function createTurn(options: TurnOptions): Turn {
 
   if (end !== undefined) {
     life = { ...life, phase: "ended" };
+    attach.resolve();
     finish.resolve();
     stop.resolve();
   }
@@ -203,6 +211,8 @@ export function createTurn(options: TurnOptions): Turn {
     },
     runningCommand: () => process?.runningCommand?.(),
     asks: () => process?.asks,
+    takeInput: () => process?.takeInput,
+    attached: attach.promise,
     startSignal: starting.signal,
     finished: finish.promise,
     get stopped() {

@@ -1,5 +1,5 @@
 import { defined } from "../../../../kit/defined.ts";
-import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../../protocol/index.ts";
+import type { DecidedOn, Evidence, Exit, TakenInput, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import type { Ending } from "../../executors/contract/translator.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { KEEPER_LOST, ownFailure } from "./own-failure.ts";
@@ -23,6 +23,8 @@ export interface TurnFacts {
   readonly isDegraded: boolean;
   /** Why turnd's own request to the provider, before the process, was not answered. */
   readonly providerFault?: string;
+  /** Another turn took its input in, and completed. */
+  readonly taken?: TakenInput;
   /** The last that the process printed, in a few words. */
   readonly lastSeen?: string;
 }
@@ -48,7 +50,8 @@ export interface Candidate {
 export function concludeTurn(facts: TurnFacts): Conclusion {
   const { cancelledBy, draft } = decide(facts);
   const common = {
-    output: facts.ending?.output ?? null,
+    ...(facts.taken === undefined ? {} : { taken_by: facts.taken.turn_id }),
+    output: facts.ending?.output ?? facts.taken?.output ?? null,
     ...(facts.ending?.nativeSessionId ? { native_session_id: facts.ending.nativeSessionId } : {}),
     resumed: facts.ending?.isResumed ?? false,
     degraded: facts.isDegraded,
@@ -81,6 +84,7 @@ export function listCandidates({
   isExitUnrecorded = false,
   providerFault,
   lastSeen,
+  taken,
 }: TurnFacts): readonly Candidate[] {
   const stops = (...reasons: readonly StopReason[]): Candidate[] =>
     reasons.map((reason) => fromStop(reason, reason === endedBy, SILENCES.has(reason) ? lastSeen : undefined));
@@ -96,6 +100,7 @@ export function listCandidates({
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
     ...stops("output_limit"),
     fromProof(hasExitedWell ? ending?.proof : undefined),
+    fromTaken(endedBy === null ? taken : undefined),
     ...stops("steer", "shutdown"),
     ...(isProven ? cause : []),
     ...stops("start_timeout", "idle_timeout", "turn_timeout", "exit_timeout"),
@@ -133,6 +138,14 @@ function fromProof(proof: Ending["proof"]): Candidate {
     verdict: "completed",
     ...defined({ seenIn, evidence }),
   };
+}
+
+/** The proof is in the log of the turn that took it in. */
+function fromTaken(taken: TakenInput | undefined): Candidate {
+  const rule = { rule: "turnd/taken", on: "turnd", verdict: "completed" } as const;
+  if (taken === undefined) return rule;
+  const text = `Turn ${taken.turn_id} took its input in (event ${taken.seq}), and completed.`;
+  return { ...rule, evidence: [{ source: "turnd", text }] };
 }
 
 function fromDraft(draft: FailureDraft, applies = true): Candidate {

@@ -50,8 +50,9 @@ export function toFailureOfOurs(error: unknown): FailureDraft {
 }
 
 /** Writes into `turn.json` what turnd itself did: nothing else in the directory shows it to a replay of the turn. */
-export async function saveOwnPart(turn: Turn, { halt, endedBy }: TurnFacts): Promise<void> {
-  await turn.send({ type: "concluded", endedBy, halted: halt?.on === "turnd" ? toHalted(halt) : undefined });
+export async function saveOwnPart(turn: Turn, { halt, endedBy, taken }: TurnFacts): Promise<void> {
+  const halted = halt?.on === "turnd" ? toHalted(halt) : undefined;
+  await turn.send({ type: "concluded", endedBy, halted, taken });
 }
 
 function toHalted({ code, message, remedy }: NonNullable<TurnFacts["halt"]>): NonNullable<TurnFile["halted"]> {

@@ -56,7 +56,8 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
     turn.halted === undefined ? undefined : ownFailure(turn.halted.code, turn.halted.message, turn.halted.remedy);
   if (!hasRun(turn)) {
     const { endedBy } = await options.outcome();
-    return { facts: { endedBy, ...defined({ halt: halted }), exit: null, isDegraded: turn.degraded !== undefined } };
+    const isDegraded = turn.degraded !== undefined;
+    return { facts: { endedBy, ...defined({ halt: halted, taken: turn.taken }), exit: null, isDegraded } };
   }
 
   await options.emitDaemonEvents([describeStart(recording, options.executor)]);

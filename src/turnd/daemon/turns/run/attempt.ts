@@ -103,7 +103,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   });
   void turn.send({
     type: "process_started",
-    process: { stop, abandonOutput, runningCommand, ...defined({ asks: body.asks }) },
+    process: { stop, abandonOutput, runningCommand, ...defined({ asks: body.asks, takeInput: body.takeInput }) },
   });
 
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {

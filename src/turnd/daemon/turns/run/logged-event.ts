@@ -6,7 +6,7 @@ import { stringifyRedacted } from "../../event-log/redact-value.ts";
 import { MASK, type Redact } from "../../event-log/redact.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 
-const Head = z.object({ at: z.string(), type: z.string(), native: Native.loose().optional() });
+const Head = z.object({ seq: z.int(), at: z.string(), type: z.string(), native: Native.loose().optional() });
 const Whole = Head.extend({ data: z.looseObject({}) });
 
 /** An event as a log has it, as far as a recovery needs it: another version of turnd may have written the rest. */

@@ -26,6 +26,7 @@ import { createDescriber } from "./describe-process.ts";
 import { prepareTurn, type PrepareOptions } from "./prepare.ts";
 import type { OpenTurn } from "./run.ts";
 import { startProcess, type StartingTurn } from "./start-process.ts";
+import { findTaken } from "./taken-input.ts";
 import type { Servers } from "./servers.ts";
 import { createServerTurns } from "./start-on-server.ts";
 import { createKeptBody } from "./turn-body.ts";
@@ -83,6 +84,11 @@ export function createCliRunner(parts: CliRunnerParts): RunCli {
       const { stopSignals } = executorOf(executors, kept.file.executor).executor;
       return createKeptBody(named, kept, { started, stopSignals });
     };
+    const taken = await findTaken(turn);
+    if (taken !== undefined) {
+      await turn.send({ type: "start_refused" });
+      return taken;
+    }
     let attempt: AttemptResult | undefined;
     let refusal: FailureDraft | undefined;
     while (turn.life.phase === "starting") {

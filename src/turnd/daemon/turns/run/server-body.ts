@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AnsweredBy } from "../../../protocol/index.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
-import type { AnswerTaken, AskAnswer, Conversation } from "../../executors/contract/interactive.ts";
+import type { AnswerTaken, AskAnswer, Conversation, GivenInput } from "../../executors/contract/interactive.ts";
 import { findToolProcess } from "../../process/keeper/tool-process.ts";
 import { isAlone } from "../../process/server/server-process.ts";
 import type { KeptExit } from "../../process/keeper/wait-exit.ts";
@@ -248,6 +248,14 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
       parts.observer.processesSwept(left);
     },
     lateExit: () => Promise.resolve(null),
+    ...(conversation.give === undefined
+      ? {}
+      : {
+          takeInput(input: GivenInput) {
+            conversation.give?.(input);
+            drive();
+          },
+        }),
     asks: {
       pending: () => conversation.state().asks,
       answer: (id, answer) => answerAs("client", id, answer),

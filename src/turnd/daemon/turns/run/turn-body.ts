@@ -5,7 +5,7 @@ import { findToolProcess } from "../../process/keeper/tool-process.ts";
 import type { ProcessEntry } from "../../process/keeper/process-table.ts";
 import { readExit, type StartedProcess } from "../../process/keeper/keeper.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
-import type { StopOrder, TurnAsks } from "../lifecycle/inputs.ts";
+import type { StopOrder, TurnAsks, TurnProcess } from "../lifecycle/inputs.ts";
 import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnObserver } from "../lifecycle/observer.ts";
 import type { Turn } from "../lifecycle/turn.ts";
@@ -30,6 +30,8 @@ export interface TurnBody {
   fault?(): FailureDraft | undefined;
   /** What people are asked, where they can be. */
   readonly asks?: TurnAsks;
+  /** Takes in what a later turn says, where that can be. */
+  readonly takeInput?: TurnProcess["takeInput"];
 }
 
 export interface BodyParts extends GroupParts {

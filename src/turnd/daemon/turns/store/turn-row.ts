@@ -47,6 +47,7 @@ function withoutGiven(file: TurnFile): TurnFile {
     provider_fault: _fault,
     degraded: _degraded,
     halted: _halted,
+    taken: _taken,
     traceparent: _traceparent,
     span: _span,
     ...rest

@@ -11,6 +11,7 @@ const VARIANTS: Readonly<Record<InputType, readonly Input[]>> = {
   start_given_up: [{ type: "start_given_up" }],
   resume_lost: [{ type: "resume_lost", degraded: { requested: "s", reason: "It is gone.", set_aside: [] } }],
   steer_requested: [{ type: "steer_requested" }],
+  given: [{ type: "given", to: "turn" }],
   steer_withdrawn: [{ type: "steer_withdrawn" }],
   step_boundary: [{ type: "step_boundary" }],
   steer_wait_over: [{ type: "steer_wait_over" }],
@@ -35,7 +36,7 @@ const VARIANTS: Readonly<Record<InputType, readonly Input[]>> = {
   ],
   played: [{ type: "played" }],
   failed: [{ type: "failed" }],
-  concluded: [{ type: "concluded", endedBy: null, halted: undefined }],
+  concluded: [{ type: "concluded", endedBy: null, halted: undefined, taken: undefined }],
   end_found: [{ type: "end_found", end: { status: "completed", at: "2026-01-01T00:00:00.000Z" } }],
   end_logged: [{ type: "end_logged", end: { status: "completed", at: "2026-01-01T00:00:00.000Z" } }],
   end_unwritable: [

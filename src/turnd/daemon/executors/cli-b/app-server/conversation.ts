@@ -1,4 +1,4 @@
-import type { Conversation, ConversationInput, Outgoing } from "../../contract/interactive.ts";
+import type { Conversation, ConversationInput, GivenInput, Outgoing } from "../../contract/interactive.ts";
 import { toToolItem } from "./items.ts";
 import { createOpenAsks } from "./open-asks.ts";
 import {
@@ -16,6 +16,7 @@ import {
   cleanRequest,
   interruptRequest,
   queueRequest,
+  steerRequest,
   threadRequest,
   turnRequest,
   turnsRequest,
@@ -48,6 +49,7 @@ export function createConversation(input: ConversationInput): Conversation {
   let isToEnd = false;
   let looks = 0;
   let queued: string[] = [];
+  const given: GivenInput[] = [];
 
   function takeReply(reply: Reply): void {
     const step = steps.take(reply);
@@ -139,7 +141,15 @@ export function createConversation(input: ConversationInput): Conversation {
     if (isToEnd && isRunning && turnId !== undefined && steps.isDue("interrupt")) {
       return [steps.ask("interrupt", interruptRequest(thread, turnId))];
     }
+    if (given.length > 0 && !isToEnd && isRunning && turnId !== undefined) return giveAll(thread, turnId);
     return stopStrangers(thread);
+  }
+
+  /** The server takes them in with its next request to the model, in this order. */
+  function giveAll(thread: string, running: string): Outgoing[] {
+    return given
+      .splice(0)
+      .map((more) => steps.ask("steer", steerRequest(thread, running, more), { request_id: more.requestId }));
   }
 
   function stopStrangers(thread: string): Outgoing[] {
@@ -191,6 +201,9 @@ export function createConversation(input: ConversationInput): Conversation {
     },
     interrupt() {
       isToEnd = true;
+    },
+    give(more) {
+      given.push(more);
     },
     answer: (id, answer, by) => asks.answer(id, answer, by),
     state: () => ({

@@ -1,5 +1,5 @@
 import type { Invocation } from "../../contract/invocation.ts";
-import type { ConversationInput } from "../../contract/interactive.ts";
+import type { ConversationInput, GivenInput } from "../../contract/interactive.ts";
 import { chooseSandboxMode, readDetails, type SandboxMode } from "../config/details.ts";
 import { PROVIDER } from "../config/rendered-config.ts";
 import { UNWANTED } from "./methods.ts";
@@ -58,6 +58,16 @@ export function turnRequest(threadId: string, input: ConversationInput): Request
       ...(effort === undefined ? {} : { effort }),
       ...(outputSchema === undefined ? {} : { outputSchema }),
     },
+    hidden: ["input"],
+  };
+}
+
+/** Has the running turn take in what another says; refused where it is not the one that runs. */
+export function steerRequest(threadId: string, expectedTurnId: string, { turnId, prompt }: GivenInput): Request {
+  const input = [{ type: "text", text: prompt }];
+  return {
+    method: "turn/steer",
+    params: { threadId, expectedTurnId, clientUserMessageId: turnId, input },
     hidden: ["input"],
   };
 }

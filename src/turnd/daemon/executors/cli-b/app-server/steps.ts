@@ -4,7 +4,19 @@ import type { Asked, Reply } from "./records.ts";
 import type { Request } from "./requests.ts";
 
 /** What turnd asks of a server for one turn, in order; the id of a request names its step. */
-const STEPS = ["thread", "queue", "unqueue", "turn", "turns", "interrupt", "stop", "clean", "rest", "unrest"] as const;
+const STEPS = [
+  "thread",
+  "queue",
+  "unqueue",
+  "turn",
+  "turns",
+  "steer",
+  "interrupt",
+  "stop",
+  "clean",
+  "rest",
+  "unrest",
+] as const;
 export type Step = (typeof STEPS)[number];
 
 /** Which steps of a turn have been asked, and which were answered; by an earlier turnd, too. */

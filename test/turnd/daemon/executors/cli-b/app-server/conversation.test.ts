@@ -297,3 +297,67 @@ describe("what the server asks", () => {
     expect(server.lines.join("\n")).not.toContain("hunter22");
   });
 });
+
+describe("what a later turn says", () => {
+  const LATER = { turnId: "later", requestId: "request-2", prompt: "Stop that." };
+  const steers = ({ sent }: Server) => sent.filter(({ method }) => method === "turn/steer");
+
+  /** Up to where the turn is asked for. */
+  function asked(options: Options = {}, lines: string[] = []) {
+    const conversation = converse({ loadedThread: THREAD, ...options });
+    return { conversation, server: play(conversation, lines) };
+  }
+
+  test("goes into the running turn, and its text is not in the turn's output", () => {
+    const { conversation, server } = asked();
+    server.reply({ data: [] });
+    conversation.give?.(LATER);
+    server.drive();
+    expect(steers(server)).toEqual([]);
+    runTurn(server);
+    expect(steers(server)).toMatchObject([
+      {
+        params: {
+          threadId: THREAD,
+          expectedTurnId: TURN,
+          clientUserMessageId: "later",
+          input: [{ type: "text", text: "Stop that." }],
+        },
+      },
+    ]);
+    const record = server.lines.find((line) => line.includes("turn/steer")) ?? "";
+    expect(JSON.parse(record)).toMatchObject({ turnd: "asked", request_id: "request-2" });
+    expect(record).not.toContain("Stop that.");
+  });
+
+  test("is not said to a turn that has ended, or is to end", () => {
+    for (const finish of [
+      (server: Server) => endTurn(server),
+      (_: Server, conversation: Conversation) => conversation.interrupt(),
+    ]) {
+      const { conversation, server } = asked();
+      server.reply({ data: [] });
+      runTurn(server);
+      finish(server, conversation);
+      conversation.give?.(LATER);
+      server.drive();
+      expect(steers(server)).toEqual([]);
+    }
+  });
+
+  // Law: at most once.
+  test("is not said again by the next turnd, which does not know whether the server has it", () => {
+    const lines: string[] = [];
+    const { conversation, server } = asked({}, lines);
+    server.reply({ data: [] });
+    runTurn(server);
+    conversation.give?.(LATER);
+    server.drive();
+    expect(steers(server)).toHaveLength(1);
+    const next = converse({ epoch: "e2" });
+    for (const line of lines) next.observe(line);
+    const later = play(next);
+    endTurn(later);
+    expect(steers(later)).toEqual([]);
+  });
+});
