@@ -179,10 +179,17 @@ describe.each(CLIS)("$executor $version", (cli) => {
 
     const second = await stage().turnd.admit({ session_id: first.session_id, input: "@@tool-ok:beta@@", ...ask });
     const declined = `/v1/turns/${second.turn_id}/approvals/${await waitForApproval(second.turn_id)}`;
-    await stage().turnd.request("POST", declined, { decision: "decline" });
+    const { body: asked } = await stage().turnd.request("GET", `/v1/turns/${second.turn_id}/approvals`);
+    expect(Date.parse(asked.approvals[0].expires_at)).toBeGreaterThan(Date.now());
+    await stage().turnd.request("POST", declined, { decision: "decline", note: "@@text:Not on a Friday.@@" });
     await waitForEnd(second.turn_id);
     const [end] = (await stage().turnd.events(second.turn_id)).filter(({ type }) => type === "tool.ended");
     expect(end).toMatchObject({ data: { status: "denied" } });
+    // The model was told why.
+    const { body: result } = await stage().turnd.request("GET", `/v1/turns/${second.turn_id}/result`);
+    expect(result.output).toBe("Not on a Friday.");
+    const [resolved] = (await stage().turnd.events(second.turn_id)).filter(({ type }) => type === "approval.resolved");
+    expect(resolved).toMatchObject({ data: { decision: "decline", note: "@@text:Not on a Friday.@@" } });
   });
 
   test("a steer goes into the running turn, which answers it: one turn, one end, and nothing is cut off", async () => {

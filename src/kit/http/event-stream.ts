@@ -17,8 +17,8 @@ export interface EventStream<Batch> {
    * @param atOnce - sends what comes while the reader waits, before the iteration comes to it; resolves when the client has it
    */
   read(signal: AbortSignal, atOnce: (batch: Batch) => Promise<void> | undefined): AsyncIterable<Batch>;
-  /** Writes a batch. @returns false when the client is behind */
-  write(batch: Batch): boolean;
+  /** Writes a batch. @returns false when the client is behind, undefined when nothing of it is for this client */
+  write(batch: Batch): boolean | undefined;
   /** What emits `drain` when the client has read what was written; the response itself where absent. */
   drains?(): NodeJS.EventEmitter;
   /** Called with an error of the reading itself, not of a broken connection. */
@@ -58,8 +58,9 @@ export async function sendEventStream<Batch>(
   const heartbeat = startHeartbeat(response, stream.heartbeat);
   function send(batch: Batch): Promise<void> | undefined {
     const mayGoOn = stream.write(batch);
-    heartbeat?.refresh();
-    return mayGoOn ? undefined : settled(response, stream.drains?.() ?? response, "drain", signal);
+    // Where nothing was sent, proxies still want a sign of life.
+    if (mayGoOn !== undefined) heartbeat?.refresh();
+    return mayGoOn !== false ? undefined : settled(response, stream.drains?.() ?? response, "drain", signal);
   }
   try {
     for await (const batch of stream.read(signal, send)) {

@@ -17,6 +17,7 @@ import {
   TurnList,
   TurnResult,
   TurnSnapshot,
+  type ApprovalAnswer,
   type ApprovalDecision,
   type QuestionAnswer,
   type ReplayRequest,
@@ -119,7 +120,7 @@ export interface TurndClient extends FilesClient {
   decide(
     turnId: string,
     approvalId: string,
-    decision: ApprovalDecision,
+    decision: ApprovalDecision | ApprovalAnswer,
     options?: CallOptions,
   ): Promise<Tolerant<TurnApprovals>>;
   /** Answers what a model asks; the same answer may be given again. */
@@ -226,7 +227,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       ask(TurnApprovals, {
         method: "POST",
         path: `${turnPath(id)}/approvals/${idSegment(approvalId, "approval")}`,
-        body: { decision },
+        body: typeof decision === "string" ? { decision } : decision,
         signal,
       }),
     answer: (id, questionId, answers, { signal } = {}) =>

@@ -11,13 +11,21 @@ export const TurnApprovals = z
   .meta({ id: "TurnApprovals", description: "What a turn waits for a person to answer." });
 export type TurnApprovals = z.infer<typeof TurnApprovals>;
 
+const MAX_ANSWER_CHARACTERS = 65_536;
+
 /** Body of `POST /v1/turns/{id}/approvals/{approval_id}`. Unknown fields are refused. */
 export const ApprovalAnswer = z
-  .strictObject({ decision: ApprovalDecision })
+  .strictObject({
+    decision: ApprovalDecision,
+    note: z
+      .string()
+      .min(1)
+      .max(MAX_ANSWER_CHARACTERS)
+      .optional()
+      .describe("Why, in a person's words. It is kept with the answer, and a `decline`'s is said to the model."),
+  })
   .meta({ id: "ApprovalAnswer", description: "What is decided. Unknown fields are refused." });
 export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
-
-const MAX_ANSWER_CHARACTERS = 65_536;
 
 /** Body of `POST /v1/turns/{id}/questions/{question_id}`. Unknown fields are refused. */
 export const QuestionAnswer = z

@@ -111,6 +111,7 @@ export const INTERACTIVE_EVENT_DATA = {
       approval_id: ApprovalId,
       decision: ApprovalDecision,
       by: AnsweredBy,
+      note: z.string().optional().describe("Why, in the words of whoever answered."),
     })
     .describe(CARRIED),
   "input.requested": InputRequest.describe(CARRIED),
@@ -122,6 +123,14 @@ export const INTERACTIVE_EVENT_DATA = {
     })
     .describe(CARRIED),
 } as const;
+
+/** What shows a text while it comes, and is whole in a later event: a reader that passes over it misses nothing. */
+export const PROVISIONAL: ReadonlySet<string> = new Set<keyof typeof INTERACTIVE_EVENT_DATA>([
+  "message.delta",
+  "reasoning.delta",
+  "message.discarded",
+  "tool.output",
+]);
 
 /** What each of these events says. */
 export const INTERACTIVE_EVENT_MEANING: Readonly<Record<keyof typeof INTERACTIVE_EVENT_DATA, string>> = {

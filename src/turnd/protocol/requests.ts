@@ -110,6 +110,14 @@ export const EventsQuery = z.strictObject({
     description:
       "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",
   }),
+  deltas: queryFlag()
+    .optional()
+    .meta({
+      type: "boolean",
+      description:
+        "`false` leaves out what is provisional: `message.delta`, `reasoning.delta`, `message.discarded` and `tool.output`. Their " +
+        "`seq` are not sent then.",
+    }),
   ticket: TicketQuery.shape.ticket,
 });
 
@@ -121,6 +129,7 @@ export const SessionEventsQuery = z.strictObject({
   follow: EventsQuery.shape.follow,
   named: Named,
   verbose: EventsQuery.shape.verbose,
+  deltas: EventsQuery.shape.deltas,
   ticket: TicketQuery.shape.ticket,
 });
 

@@ -96,6 +96,25 @@ test("verbose=false leaves native out and keeps the rest", async () => {
   }
 });
 
+test("deltas=false leaves out what is provisional, of slim and whole events alike", async () => {
+  const { app, service } = await createTestApp();
+  const turn = service.addTurn("turn-1");
+  const text = { message_id: "m", text: "Hello" };
+  turn.append(
+    { type: "message.delta", data: text },
+    { type: "reasoning.delta", data: text },
+    { type: "message.discarded", data: { message_id: "m", reason: "retry" } },
+    { type: "tool.output", data: { tool_call_id: "t", text: "x", mode: "append" } },
+    { type: "message", data: text },
+  );
+  turn.end();
+  for (const query of ["deltas=false", "deltas=false&verbose=false"]) {
+    const lines = (await app.inject(`${events}?${query}`)).body.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line).type)).toEqual(["message", "turn.ended"]);
+  }
+  expect((await app.inject(`${events}?deltas=true`)).body.trimEnd().split("\n")).toHaveLength(6);
+});
+
 test("a reading that fails before its end breaks the lines off, and is logged once", async () => {
   const { app, service, logged } = await createTestApp();
   service.addTurn("turn-1");

@@ -73,7 +73,7 @@ export type PendingAsk =
 
 /** What a person, or turnd in a person's place, answers. */
 export type AskAnswer =
-  | { readonly kind: "approval"; readonly decision: ApprovalDecision }
+  | { readonly kind: "approval"; readonly decision: ApprovalDecision; readonly note?: string }
   | { readonly kind: "input"; readonly answers: Readonly<Record<string, readonly string[]>> };
 
 /**

@@ -37,7 +37,7 @@ export const approvalRoutes: FastifyPluginAsyncZod<{ readonly service: TurnServi
     },
   };
   app.post("/v1/turns/:turn_id/approvals/:approval_id", { schema: decide }, async ({ params, body }) =>
-    service.decide(params.turn_id, params.approval_id, body.decision),
+    service.decide(params.turn_id, params.approval_id, body),
   );
 
   const answer = {

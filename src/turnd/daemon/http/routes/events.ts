@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { LoggedEvent, ProblemError, SlimEvent } from "../../../protocol/index.ts";
+import { LoggedEvent, ProblemError, PROVISIONAL, SlimEvent } from "../../../protocol/index.ts";
 import { EventsHeaders, EventsQuery, SessionEventsQuery, SessionPath, TurnPath } from "../../../protocol/requests.ts";
 import type { LoggedLine, SessionEventsEnd, TurnService } from "../../turns/turn-service.ts";
 import { readCursor, readSessionCursor } from "../streaming/cursor.ts";
@@ -8,6 +8,7 @@ import type { Metrics } from "./metrics.ts";
 import type { OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";
 import { sendStream, type StreamFormat } from "../streaming/send-stream.ts";
+import type { Piece } from "../streaming/chunks.ts";
 import { shareFrames, type Frame } from "../streaming/shared-frames.ts";
 import { slimLine } from "../streaming/slim.ts";
 import { frameFor, frameNdjson, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
@@ -78,8 +79,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
 
       const isSse = wantsSse(request.headers.accept);
-      const isSlim = query.verbose === false;
-      const format = isSse ? sseFormat(frameFor(query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim);
+      const format = formatOf(query, { isSse, heartbeatMs });
       const stream = streams.open(turn.turn_id, request.raw.socket);
       const isFollowing = isSse || query.follow === true;
       // From here on this code owns the connection: no serialisation, no buffering, nothing between the log and the
@@ -103,7 +103,6 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const { session_id: sessionId } = request.params;
       const cursor = readSessionCursor(request.headers["last-event-id"], request.query.after);
       const isSse = wantsSse(request.headers.accept);
-      const isSlim = request.query.verbose === false;
       const isFollowing = isSse || request.query.follow === true;
       const stream = streams.open(sessionId, request.raw.socket);
       let readLines: ReturnType<TurnService["findSessionEvents"]>;
@@ -118,7 +117,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       reply.hijack();
       await sendStream(reply.raw, stream, {
         headers: reply.getHeaders(),
-        format: isSse ? sseFormat(frameFor(request.query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim),
+        format: formatOf(request.query, { isSse, heartbeatMs }),
         read: (signal, atOnce) => readLines({ isFollowing, signal, atOnce }),
         onSent: (batch) => countSent(metrics, batch, isLate),
         onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
@@ -160,24 +159,36 @@ function countSent<Line extends LoggedLine>(
   if (late < lines.length) metrics.countSent("live", lines.length - late);
 }
 
-function sseFormat(frame: Frame, { isSlim, heartbeatMs }: { isSlim: boolean; heartbeatMs: number }): StreamFormat {
+interface Form {
+  readonly isSse: boolean;
+  readonly heartbeatMs: number;
+}
+
+function formatOf(
+  query: Pick<z.infer<typeof EventsQuery>, "named" | "verbose" | "deltas">,
+  { isSse, heartbeatMs }: Form,
+): StreamFormat {
+  const whole = isSse ? frameFor(query) : frameNdjson;
+  const shown = query.verbose === false ? slim(whole) : whole;
+  const frame = query.deltas === false ? withoutPieces(shown) : shown;
+  if (!isSse) return { contentType: "application/x-ndjson; charset=utf-8", frame };
   return {
     contentType: "text/event-stream; charset=utf-8",
-    frame: isSlim ? slim(frame) : frame,
+    frame,
     heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
     failure: frameSseError(STREAM_FAILED),
   };
 }
 
-function ndjsonFormat(isSlim: boolean): StreamFormat {
-  return { contentType: "application/x-ndjson; charset=utf-8", frame: isSlim ? slim(frameNdjson) : frameNdjson };
-}
-
-const slimFrames = new Map<Frame, Frame>();
-
 /** One for each form, so that it is shared too. */
-function slim(frame: Frame): Frame {
-  const made = slimFrames.get(frame) ?? shareFrames((lines) => frame(lines.map(slimLine)));
-  slimFrames.set(frame, made);
-  return made;
+function oneForEach(make: (frame: Frame) => (lines: readonly LoggedLine[]) => Piece): (frame: Frame) => Frame {
+  const frames = new Map<Frame, Frame>();
+  return (frame) => {
+    const made = frames.get(frame) ?? shareFrames(make(frame));
+    frames.set(frame, made);
+    return made;
+  };
 }
+
+const slim = oneForEach((frame) => (lines) => frame(lines.map(slimLine)));
+const withoutPieces = oneForEach((frame) => (lines) => frame(lines.filter(({ type }) => !PROVISIONAL.has(type))));

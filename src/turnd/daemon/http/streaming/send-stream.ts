@@ -45,9 +45,10 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
       headers,
       read,
       write(lines) {
-        const mayGoOn = writePiece(response, frame(lines));
+        const piece = frame(lines);
+        const mayGoOn = writePiece(response, piece);
         onSent?.(lines);
-        return mayGoOn;
+        return piece.bytes.length === 0 ? undefined : mayGoOn;
       },
       drains: () => drainOf(response),
       onFailure,

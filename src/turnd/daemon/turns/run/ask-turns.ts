@@ -1,9 +1,5 @@
-import {
-  ProblemError,
-  type ApprovalDecision,
-  type QuestionAnswer,
-  type TurnApprovals,
-} from "../../../protocol/index.ts";
+import { defined } from "../../../../kit/defined.ts";
+import { ProblemError, type ApprovalAnswer, type QuestionAnswer, type TurnApprovals } from "../../../protocol/index.ts";
 import type { AskAnswer } from "../../executors/contract/interactive.ts";
 import { hasEnded, type Turn } from "../lifecycle/turn.ts";
 
@@ -16,7 +12,7 @@ export interface TurnQuestions {
    *
    * @throws {ProblemError} turn_not_found, turn_ended, approval_not_found, approval_resolved, invalid_request
    */
-  decide(turnId: string, approvalId: string, decision: ApprovalDecision): TurnApprovals;
+  decide(turnId: string, approvalId: string, answer: ApprovalAnswer): TurnApprovals;
   /** The same for what a model asks. */
   answerQuestion(turnId: string, questionId: string, answers: QuestionAnswer["answers"]): TurnApprovals;
 }
@@ -45,13 +41,13 @@ export function createTurnQuestions(find: (turnId: string) => Turn): TurnQuestio
 
   return {
     approvals,
-    decide(turnId, approvalId, decision) {
+    decide(turnId, approvalId, { decision, note }) {
       const asked = approvals(turnId).approvals.find(({ approval_id: id }) => id === approvalId);
       if (asked !== undefined && !asked.choices.includes(decision)) {
         const message = `${decision} cannot be answered here; it can be ${asked.choices.join(", ")}`;
         throw new ProblemError("invalid_request", message, { fields: [{ path: "decision", message }] });
       }
-      const left = answer(turnId, approvalId, { kind: "approval", decision });
+      const left = answer(turnId, approvalId, { kind: "approval", decision, ...defined({ note }) });
       // The CLI interrupts its turn: that is a cancel like any other.
       if (decision === "cancel") void find(turnId).send({ type: "stop_requested", reason: "cancel" });
       return left;

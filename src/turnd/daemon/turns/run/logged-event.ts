@@ -36,7 +36,7 @@ function toLogged(text: string): LoggedEvent {
 
 /** Whether an event came from a translator, not from turnd itself. What a translator adds at the end names no line. */
 export function isTranslated({ native, type }: Pick<LoggedEvent, "native" | "type">): boolean {
-  return native !== undefined || type === "tool.ended";
+  return native !== undefined || type === "tool.ended" || type === "message.discarded";
 }
 
 /**

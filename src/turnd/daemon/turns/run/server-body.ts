@@ -1,9 +1,16 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { defined } from "../../../../kit/defined.ts";
 import type { AnsweredBy } from "../../../protocol/index.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
-import type { AnswerTaken, AskAnswer, Conversation, GivenInput } from "../../executors/contract/interactive.ts";
+import type {
+  AnswerTaken,
+  AskAnswer,
+  Conversation,
+  GivenInput,
+  PendingAsk,
+} from "../../executors/contract/interactive.ts";
 import { findToolProcess } from "../../process/keeper/tool-process.ts";
 import { isAlone } from "../../process/server/server-process.ts";
 import type { KeptExit } from "../../process/keeper/wait-exit.ts";
@@ -56,7 +63,7 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
   const stdout = openSync(join(turn.directory, "stdout.jsonl"), APPEND, 0o600);
   const stderr = openSync(join(turn.directory, "stderr.log"), APPEND, 0o600);
   const over = Promise.withResolvers<void>();
-  const asked = new Map<string, NodeJS.Timeout>();
+  const asked = new Map<string, { readonly timer: NodeJS.Timeout; readonly expiresAt: string }>();
   let fault: FailureDraft | undefined;
   let lastMs = performance.now();
   let isBegun = false;
@@ -127,10 +134,6 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
     if (state.isOver) over.resolve();
   }
 
-  function idOf(ask: ReturnType<Conversation["state"]>["asks"][number]): string {
-    return ask.kind === "approval" ? ask.request.approval_id : ask.request.question_id;
-  }
-
   /** Nobody waits for ever: what is not answered in time is declined. Law: every wait is bounded. */
   function noteAsks(): void {
     const open = conversation.state().asks;
@@ -144,10 +147,11 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
             : ({ kind: "input", answers: {} } as const);
         answerAs("timeout", id, answer);
       };
-      asked.set(id, setTimeout(decline, parts.limits.approvalMs).unref());
+      const expiresAt = new Date(Date.now() + parts.limits.approvalMs).toISOString();
+      asked.set(id, { timer: setTimeout(decline, parts.limits.approvalMs).unref(), expiresAt });
     }
     const ids = new Set(open.map(idOf));
-    for (const [id, timer] of asked) {
+    for (const [id, { timer }] of asked) {
       if (ids.has(id)) continue;
       clearTimeout(timer);
       asked.delete(id);
@@ -177,7 +181,7 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
     server.look();
     isClosed = true;
     clearInterval(watch);
-    for (const timer of asked.values()) clearTimeout(timer);
+    for (const { timer } of asked.values()) clearTimeout(timer);
     const { stdout: end, stderr: errorEnd } = server.position();
     detach();
     closeSync(stdout);
@@ -257,8 +261,20 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
           },
         }),
     asks: {
-      pending: () => conversation.state().asks,
+      pending: () => conversation.state().asks.map((ask) => untilWhen(ask, asked.get(idOf(ask))?.expiresAt)),
       answer: (id, answer) => answerAs("client", id, answer),
     },
   };
+}
+
+function idOf(ask: PendingAsk): string {
+  return ask.kind === "approval" ? ask.request.approval_id : ask.request.question_id;
+}
+
+/** What is asked, with the moment in which turnd answers in a person's place. */
+function untilWhen(ask: PendingAsk, expiresAt: string | undefined): PendingAsk {
+  const until = defined({ expires_at: expiresAt });
+  return ask.kind === "approval"
+    ? { ...ask, request: { ...ask.request, ...until } }
+    : { ...ask, request: { ...ask.request, ...until } };
 }

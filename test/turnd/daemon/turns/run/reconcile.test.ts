@@ -14,6 +14,7 @@ import { followOutput, joinRuns } from "../../../../../src/turnd/daemon/process/
 import { consumeOutput } from "../../../../../src/turnd/daemon/turns/run/consume.ts";
 import { createEmitter } from "../../../../../src/turnd/daemon/turns/run/emitter.ts";
 import { readProgress, takenLines } from "../../../../../src/turnd/daemon/turns/run/progress.ts";
+import { createReconciler } from "../../../../../src/turnd/daemon/turns/run/reconcile.ts";
 import { LoggedEvent, type Native } from "../../../../../src/turnd/protocol/index.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 
@@ -291,3 +292,16 @@ describe.each([SECRET, "another-secret"])(
     });
   },
 );
+
+test("a text that the turn's end withdraws, which names no line, is withdrawn once", async () => {
+  const path = join(newDirectory(), "events.jsonl");
+  const withdrawn = { type: "message.discarded", data: { message_id: "m", reason: "ended" } } as const;
+  const ids = { v: 1, seq: 1, at: "2026-01-01T00:00:00.000Z", turn_id: "t", session_id: "s", executor: "cli-b" };
+  writeFileSync(path, `${JSON.stringify({ ...ids, ...withdrawn })}\n`);
+  const redact = (text: string): string => text;
+  const { history } = await readProgress(path, redact);
+  const reconciler = createReconciler({ path, history, redact });
+  expect(await reconciler.select([withdrawn], [])).toEqual([]);
+  await reconciler.finish();
+  expect(reconciler.difference()).toBeUndefined();
+});

@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { Native } from "../../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
 import { readAsking } from "./approvals.ts";
@@ -27,12 +28,14 @@ export function createAsks(): Asks {
       const call = name === undefined ? {} : { tool_call_id: name };
       return [{ type: "approval.requested", data: { ...asking.request, ...call }, native }];
     },
-    answer({ id, decision = "decline", by }, native) {
+    answer({ id, decision = "decline", note, by }, native) {
       const kind = open.get(id);
       open.delete(id);
       if (kind === undefined) return [];
       if (kind === "input") return [{ type: "input.answered", data: { question_id: `${id}`, by }, native }];
-      return [{ type: "approval.resolved", data: { approval_id: `${id}`, decision, by }, native }];
+      return [
+        { type: "approval.resolved", data: { approval_id: `${id}`, decision, by, ...defined({ note }) }, native },
+      ];
     },
     isIdle: () => open.size === 0,
   };

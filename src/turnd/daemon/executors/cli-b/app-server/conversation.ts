@@ -1,4 +1,5 @@
 import type { Conversation, ConversationInput, GivenInput, Outgoing } from "../../contract/interactive.ts";
+import { defined } from "../../../../../kit/defined.ts";
 import { toToolItem } from "./items.ts";
 import { createOpenAsks } from "./open-asks.ts";
 import {
@@ -9,6 +10,7 @@ import {
   ThreadReply,
   TurnList,
   TurnReply,
+  type Answered,
   type Notification,
   type Reply,
 } from "./records.ts";
@@ -23,6 +25,9 @@ import {
   unqueueRequest,
 } from "./requests.ts";
 import { createSteps } from "./steps.ts";
+
+/** What is said to a running turn: by a later one, or with a decision. */
+type Said = Omit<GivenInput, "requestId"> & Partial<Pick<GivenInput, "requestId">>;
 
 /** How often the list of turns is looked at before an input counts as never taken. */
 const LOOKS = 2;
@@ -49,7 +54,7 @@ export function createConversation(input: ConversationInput): Conversation {
   let isToEnd = false;
   let looks = 0;
   let queued: string[] = [];
-  const given: GivenInput[] = [];
+  const given: Said[] = [];
 
   function takeReply(reply: Reply): void {
     const step = steps.take(reply);
@@ -149,7 +154,12 @@ export function createConversation(input: ConversationInput): Conversation {
   function giveAll(thread: string, running: string): Outgoing[] {
     return given
       .splice(0)
-      .map((more) => steps.ask("steer", steerRequest(thread, running, more), { request_id: more.requestId }));
+      .map((more) => steps.ask("steer", steerRequest(thread, running, more), defined({ request_id: more.requestId })));
+  }
+
+  /** The server takes no reason of a decision: it is said to the model beside it. */
+  function takeNote({ id, decision, note }: Answered): void {
+    if (decision === "decline" && note !== undefined) given.push({ turnId: `${clientId}:note:${id}`, prompt: note });
   }
 
   function stopStrangers(thread: string): Outgoing[] {
@@ -179,11 +189,15 @@ export function createConversation(input: ConversationInput): Conversation {
       const message = readMessage(line);
       if (message.kind === "asked") {
         const step = steps.note(message.asked);
+        // By an earlier turnd it may have been said already.
+        const { clientUserMessageId: saidId } = message.asked.params;
+        if (step === "steer" && given[0]?.turnId === saidId) given.shift();
         // On a thread that the server had open nothing else says which it is.
         const { threadId: named } = message.asked.params;
         if (step !== "thread" && typeof named === "string") threadId ??= named;
       } else if (message.kind === "answered") {
         asks.note(message.answered);
+        takeNote(message.answered);
       } else if (message.kind === "reply") {
         takeReply(message.reply);
       } else if (message.kind === "notification") {

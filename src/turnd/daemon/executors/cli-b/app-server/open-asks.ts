@@ -1,3 +1,4 @@
+import { defined } from "../../../../../kit/defined.ts";
 import type { AnsweredBy } from "../../../../protocol/index.ts";
 import { OWN_RECORD } from "../../contract/own-record.ts";
 import type { AnswerTaken, AskAnswer, Outgoing, PendingAsk } from "../../contract/interactive.ts";
@@ -50,10 +51,11 @@ export function createOpenAsks(isAsking: boolean): OpenAsks {
     ask(request, item) {
       open.set(request.id, { id: request.id, asking: readAsking(request, item), answered: undefined });
     },
-    note({ id, decision, answers = {} }) {
+    note({ id, decision, note, answers = {} }) {
       const one = open.get(id);
       if (one === undefined) return;
-      one.answered ??= decision === undefined ? { kind: "input", answers } : { kind: "approval", decision };
+      one.answered ??=
+        decision === undefined ? { kind: "input", answers } : { kind: "approval", decision, ...defined({ note }) };
       given.set(`${id}`, one.answered);
     },
     resolve(id) {
@@ -106,7 +108,7 @@ function toRecord({ id, asking }: Open, answer: AskAnswer | undefined, by: Answe
   const isSecret = asking.kind === "input" && asking.request.questions.some(({ secret }) => secret);
   const said =
     answer?.kind === "approval"
-      ? { decision: answer.decision }
+      ? { decision: answer.decision, ...defined({ note: answer.note }) }
       : answer?.kind === "input" && !isSecret
         ? { answers: answer.answers }
         : {};

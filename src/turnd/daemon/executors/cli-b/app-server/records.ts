@@ -32,6 +32,8 @@ const Answered = z.object({
   [OWN_RECORD]: z.literal("answered"),
   id: MessageId,
   decision: z.enum(["accept", "accept_for_session", "decline", "cancel"]).optional(),
+  /** Of a decision. */
+  note: z.string().optional(),
   /** By question; absent where one of them is secret. */
   answers: z.record(z.string(), z.array(z.string())).optional(),
   by: z.enum(["client", "timeout", "turn_ended", "policy"]),

@@ -63,7 +63,11 @@ export function turnRequest(threadId: string, input: ConversationInput): Request
 }
 
 /** Has the running turn take in what another says; refused where it is not the one that runs. */
-export function steerRequest(threadId: string, expectedTurnId: string, { turnId, prompt }: GivenInput): Request {
+export function steerRequest(
+  threadId: string,
+  expectedTurnId: string,
+  { turnId, prompt }: Omit<GivenInput, "requestId">,
+): Request {
   const input = [{ type: "text", text: prompt }];
   return {
     method: "turn/steer",

@@ -167,6 +167,8 @@ export function createAppServerTranslator(input: TranslatorInput): Translator {
       return [{ ...warningEvent("foreign_turn", text), native }];
     }
     const kind = request.method === "turn/steer" ? "steer" : "turn";
+    // What is said with a decision is no input of a turn.
+    if (kind === "steer" && request.request_id === undefined) return [];
     const data = { request_id: request.request_id ?? `${clientId}`, kind } as const;
     const withdrawn = kind === "steer" ? items.discard("steer", native) : [];
     return [...withdrawn, { type: "input.accepted", data, native }];

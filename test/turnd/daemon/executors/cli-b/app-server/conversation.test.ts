@@ -278,6 +278,22 @@ describe("what the server asks", () => {
     expect(server.last()).toMatchObject({ id: 7, error: { code: -32_601 } });
   });
 
+  test("is declined with a reason that the model is told, once, whatever is killed meanwhile", () => {
+    const { conversation, server } = ask(true, "item/commandExecution/requestApproval", { command: "ls" });
+    conversation.answer("7", { kind: "approval", decision: "decline", note: "Use find." }, "client");
+    server.drive();
+    expect(server.sent.slice(-2)).toMatchObject([
+      { id: 7, result: { decision: "decline" } },
+      { method: "turn/steer", params: { input: [{ type: "text", text: "Use find." }] } },
+    ]);
+    const next = converse({ epoch: "e2", isAsking: true });
+    for (const line of server.lines) next.observe(line);
+    expect(play(next).methods()).not.toContain("turn/steer");
+    const early = converse({ epoch: "e2", isAsking: true });
+    for (const line of server.lines.filter((one) => !one.includes("turn/steer"))) early.observe(line);
+    expect(play(early).methods()).toContain("turn/steer");
+  });
+
   test("is dropped with its turn", () => {
     const { conversation, server } = ask(true, "item/commandExecution/requestApproval", { command: "ls" });
     endTurn(server, "interrupted");
