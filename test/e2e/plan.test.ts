@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { callTool, type Action } from "../../src/scripted-model/tools.ts";
-import { REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { PINNED_CLIS, REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { userFile } from "../harness/temporary.ts";
 
 const ACTIONS: readonly Action[] = [
@@ -36,6 +36,10 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(readFileSync(path, "utf8")).toBe("first line\n");
     expect(existsSync(join(turnd.workspace, "by-command.txt"))).toBe(false);
   });
+});
+
+describe.each(PINNED_CLIS)("$executor $version", ({ executor, version }) => {
+  const stage = shareStage({ executor, version });
 
   test("the scripted model plans where it may only read, and carries the plan out when it is approved", async () => {
     const { turnd } = stage();

@@ -181,10 +181,13 @@ describe.concurrent.each(CLIS_A)("$version", async (cli) => {
     expect(fresh.sent).not.toContain(PLANTED);
     expect(readdirSync(data)).toContain("opencode.db.aside-1");
 
-    plantFiles(data, fresh.result.native_session_id ?? "", plain, cli.version);
-    const again = await goOn(stage(), { ...answered, mode: "plan" });
-    expect(again.result).toMatchObject(afresh);
-    expect(again.offered.filter((name) => MAY.includes(name))).toEqual([]);
+    // 1.18.33 takes no such files over.
+    if (cli.version !== NEWEST_CLI_A.version) {
+      plantFiles(data, fresh.result.native_session_id ?? "", plain, cli.version);
+      const again = await goOn(stage(), { ...answered, mode: "plan" });
+      expect(again.result).toMatchObject(afresh);
+      expect(again.offered.filter((name) => MAY.includes(name))).toEqual([]);
+    }
 
     expect(existsSync(mark())).toBe(false);
     expect(server.asked).toEqual([]);
