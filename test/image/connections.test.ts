@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { z } from "zod";
 import { describeImage, shareSandbox, startModel, TOKEN, type Sandbox } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
@@ -14,10 +14,9 @@ const PROGRAM = "/opt/programs/take-connections";
 /** Of each port; turnd takes 2000, the front less from inside. */
 const CONNECTIONS = 3_000;
 
-/** Lets the CLIs' user take connections until the test is done, and waits until it has had time to take all that it can get. */
+/** Lets the CLIs' user take connections, and waits until it has had time to take all that it can get. */
 async function attack(sandbox: Sandbox, kind: string): Promise<void> {
   await sandbox.exec(["sh", "-c", `${PROGRAM} ${kind} ${CONNECTIONS} 8091 6080 8080 >/tmp/taken 2>&1 &`], "1000");
-  onTestFinished(async () => void (await sandbox.exec(["pkill", "-KILL", "-f", "[t]ake-connections"])));
   const rounds = async () => (await sandbox.exec(["cat", "/tmp/taken"])).output.match(/^held /gm)?.length ?? 0;
   await waitFor("the attack", async () => (await rounds()) > 12, LIMIT_MS);
 }
@@ -43,13 +42,25 @@ describeImage("while a tool takes all connections it can get", { timeout: LIMIT_
       if (answer.status !== 201) throw new Error(answer.text);
     });
 
-    test.each(["idle", "half-headers", "half-body", "requests", "streams"])(
-      "(%s) a turn is followed and cancelled, and a terminal opened, through the front",
-      async (kind) => {
-        const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
+    describe.each(["idle", "half-headers", "half-body", "requests", "streams"])("(%s)", (kind) => {
+      const health = kind === "half-headers" ? [kind] : [];
+      const asked = { health, within: token === "" ? [] : health };
+      const turnIds: string[] = [];
+      beforeAll(async () => {
+        for (let count = 0; count < 1 + asked.within.length; count += 1) {
+          turnIds.push((await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" })).turn_id);
+        }
         await attack(sandbox(), kind);
+      }, LIMIT_MS);
+      afterAll(async () => {
+        await sandbox().exec(["pkill", "-KILL", "-f", "[t]ake-connections"]);
+        for (const id of turnIds) await sandbox().request("POST", `/v1/turns/${id}/cancel`);
+      });
+
+      test("a turn is followed and cancelled, and a terminal opened, through the front", async () => {
+        const [turnId = ""] = turnIds;
         const signal = AbortSignal.timeout(ANSWER_MS);
-        for await (const { event } of sandbox().follow(turn_id, { signal })) if (event === "tool.started") break;
+        for await (const { event } of sandbox().follow(turnId, { signal })) if (event === "tool.started") break;
         const page = await fetch(`${sandbox().url}/terminal`, { signal });
         expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("<title>Terminal</title>")]);
         const link = (await sandbox().request("GET", "/v1/shell/terminal-url")).body.data;
@@ -57,27 +68,24 @@ describeImage("while a tool takes all connections it can get", { timeout: LIMIT_
         expect((await sandbox().request("POST", "/terminal/tickets", { session_id })).status).toBe(201);
 
         const askedAt = performance.now();
-        const cancelled = await sandbox().request("POST", `/v1/turns/${turn_id}/cancel`);
+        const cancelled = await sandbox().request("POST", `/v1/turns/${turnId}/cancel`);
         expect([cancelled.status, cancelled.body]).toEqual([200, expect.objectContaining({ status: "cancelled" })]);
         expect(performance.now() - askedAt).toBeLessThan(ANSWER_MS);
-      },
-    );
+      });
 
-    test.runIf(token !== "")("a client with the token is answered on turnd's own port too", async () => {
-      const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
-      await attack(sandbox(), "half-headers");
-      const url = `http://127.0.0.1:8091/v1/turns/${turn_id}/cancel`;
-      const curl = ["curl", "-sS", "--max-time", "30", "--retry", "5", "--retry-all-errors", "-X", "POST", url];
-      const { output } = await sandbox().exec([...curl, "-H", `Authorization: Bearer ${TOKEN}`]);
-      expect(output).toContain('"status":"cancelled"');
-    });
+      test.each(asked.within)("a client with the token is answered on turnd's own port too (%s)", async () => {
+        const url = `http://127.0.0.1:8091/v1/turns/${turnIds[1]}/cancel`;
+        const curl = ["curl", "-sS", "--max-time", "30", "--retry", "5", "--retry-all-errors", "-X", "POST", url];
+        const { output } = await sandbox().exec([...curl, "-H", `Authorization: Bearer ${TOKEN}`]);
+        expect(output).toContain('"status":"cancelled"');
+      });
 
-    test("the container's own health check passes", async () => {
-      const format = "{{json .Config.Healthcheck.Test}}";
-      const { stdout } = await execa("docker", ["image", "inspect", "--format", format, inject("image").tag]);
-      const [, ...command] = z.array(z.string()).parse(JSON.parse(stdout));
-      await attack(sandbox(), "half-headers");
-      for (let count = 0; count < 3; count++) expect((await sandbox().exec(command)).exitCode).toBe(0);
+      test.each(asked.health)("the container's own health check passes (%s)", async () => {
+        const format = "{{json .Config.Healthcheck.Test}}";
+        const { stdout } = await execa("docker", ["image", "inspect", "--format", format, inject("image").tag]);
+        const [, ...command] = z.array(z.string()).parse(JSON.parse(stdout));
+        for (let count = 0; count < 3; count++) expect((await sandbox().exec(command)).exitCode).toBe(0);
+      });
     });
   });
 });

@@ -10,11 +10,14 @@ import {
   shareSandbox,
   startModel,
   TOKEN,
+  type Sandbox,
   type SandboxOptions,
 } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
 const DEPLOY = "sandbox/deploy";
+/** Of the probe's: those that write and run files. `test/e2e/probe.test.ts` plays all of them. */
+const SCENARIOS = ["write-and-run", "edit", "resume", "cancel"];
 /** For a machine that others load. */
 const LIMIT_MS = 300_000;
 
@@ -137,16 +140,8 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
   });
   afterAll(() => started.model.close());
 
-  describe.each([
-    { file: "README.md", read: fromReadme },
-    { file: "compose.yaml", read: fromCompose },
-    { file: "kubernetes.yaml", read: fromKubernetes },
-  ])("as in $file", ({ read }) => {
-    const sandbox = shareSandbox(async () => {
-      const options = await read();
-      return { ...options, env: { ...options.env, ...started.env } };
-    });
-
+  /** A test of any of them. */
+  function planAndReview(sandbox: () => Sandbox): void {
     test("a plan and a review of CLI B complete, in its own sandbox", async () => {
       for (const mode of ["plan", "review"]) {
         const input = `@@command:touch /workspace/by-${mode}; echo looked@@`;
@@ -158,6 +153,15 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
       }
       expect((await sandbox().exec(["ls", "/workspace"])).output).not.toContain("by-");
     });
+  }
+
+  describe("as in README.md", () => {
+    const sandbox = shareSandbox(async () => {
+      const options = await fromReadme();
+      return { ...options, env: { ...options.env, ...started.env } };
+    });
+
+    planAndReview(sandbox);
   });
 
   describe.each([
@@ -168,6 +172,8 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
       const options = await read();
       return { ...options, env: { ...options.env, ...started.env } };
     });
+
+    planAndReview(sandbox);
 
     test("it is ready, and a turn of each CLI completes", async () => {
       expect((await sandbox().request("GET", "/v1/ready")).status).toBe(200);
@@ -187,8 +193,9 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
     });
 
     test("a probe of a CLI plays its scenarios and leaves nothing", async () => {
-      const { output, exitCode } = await sandbox().exec(["turnd", "probe", "cli-b"]);
-      expect([exitCode, output]).toEqual([0, expect.stringMatching(/ scenarios: 0 changes/)]);
+      const named = SCENARIOS.flatMap((name) => ["--scenario", name]);
+      const { output, exitCode } = await sandbox().exec(["turnd", "probe", "cli-b", ...named]);
+      expect([exitCode, output]).toEqual([0, expect.stringContaining(` ${SCENARIOS.length} scenarios: 0 changes`)]);
       expect((await sandbox().exec(["find", "/tmp", "-name", "turnd-*"])).output).toBe("");
     });
 

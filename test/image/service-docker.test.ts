@@ -113,7 +113,10 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
 
   test("a run has a container of its thread's own, closed and limited by the settings", async () => {
     threadId = await service.thread();
-    const runId = await service.submit(threadId, "@@command:sleep 20; echo first > /workspace/kept; echo done@@");
+    const runId = await service.submit(
+      threadId,
+      "@@command:until [ -e /workspace/go-on ]; do sleep 0.2; done; echo first > /workspace/kept; echo done@@",
+    );
     await waitFor("the turn", async () => (await service.eventsOf(runId)).names.includes("svc.turn"), 240_000);
     // What carries the service's name is the newest container of the image.
     const newest = await docker(
@@ -159,7 +162,10 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     expect(container.Config.Env.filter((line) => line.startsWith("SERVICE_"))).toEqual([]);
 
     // Another thread has another, which this one cannot reach.
-    const otherRun = await service.submit(await service.thread(), "@@command:sleep 8; echo other@@");
+    const otherRun = await service.submit(
+      await service.thread(),
+      "@@command:until [ -e /workspace/go-on ]; do sleep 0.2; done; echo other@@",
+    );
     await waitFor(
       "the other's turn",
       async () => (await service.eventsOf(otherRun)).names.includes("svc.turn"),
@@ -170,6 +176,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     expect(address).toMatch(/^\d+\./);
     const ask = `curl -s -o /dev/null -m 3 -w '%{http_code}' http://${address}:8080/v1/health || true`;
     expect(await inside("1000", ask)).toBe("000");
+    for (const { Id } of await containers()) await docker("exec", "--user", "1000", Id, "touch", "/workspace/go-on");
     expect(await service.result(runId)).toMatchObject({ status: "completed", output: expect.stringContaining("done") });
     expect(await service.result(otherRun)).toMatchObject({ status: "completed" });
   });
@@ -189,8 +196,10 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
   });
 
   test("the service killed in the middle of a run finds its container again: none lost, none doubled", async () => {
-    await stopped();
-    const runId = await service.submit(threadId, "@@command:sleep 25; echo survived@@");
+    const runId = await service.submit(
+      threadId,
+      "@@command:until [ -e /workspace/go ]; do sleep 0.2; done; echo survived@@",
+    );
     await waitFor("the turn", async () => (await service.eventsOf(runId)).names.includes("svc.turn"), 240_000);
     const before = await onlyOne();
     await service.kill("SIGKILL");
@@ -199,6 +208,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     const otherContainer = ["--label", `svc.instance=${instanceId}`, "--label", `svc.sandbox=${randomUUID()}`];
     await docker("run", "-d", ...otherContainer, "--label", "svc.generation=9", "--entrypoint", "sleep", tag, "600");
     service = await startServiceProcess(directory, env);
+    await docker("exec", "--user", "1000", before.Id, "touch", "/workspace/go");
     const result = await service.result(runId);
     expect(result).toMatchObject({ status: "completed", output: expect.stringContaining("survived") });
     const { ids, types } = await service.eventsOf(runId);
@@ -207,7 +217,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     expect((await service.call("GET", `/api/agent/runs/${runId}`)).body.run.attempt).toBe(2);
     // The sweep removes the one without a row, and the idle one.
     await stopped();
-    expect(generationOf(before)).toBe("3");
+    expect(generationOf(before)).toBe("2");
   });
 
   test("a container that is killed in the middle of a run is resumed on its volume, and the run gets its turn's end", async () => {
@@ -222,7 +232,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     });
     const { names } = await service.eventsOf(runId);
     expect(names).not.toContain("svc.resume_degraded");
-    expect(generationOf(before)).toBe("4");
+    expect(generationOf(before)).toBe("3");
   });
 
   test("a sandbox that cannot start fails its run with the last lines of its log", async () => {

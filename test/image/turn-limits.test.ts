@@ -1,6 +1,6 @@
 import { execa } from "execa";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { describeImage, startModel, startSandbox, type Sandbox } from "../harness/sandbox.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeImage, shareSandbox, startModel, type Sandbox } from "../harness/sandbox.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const PROGRAMS = "/opt/attacks";
@@ -26,12 +26,15 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
   });
   afterAll(() => started.model.close());
 
-  async function startLimited(volumes: Readonly<Record<string, string>>): Promise<Sandbox> {
-    const env = { ...started.env, ...SETTINGS };
-    const sandbox = await startSandbox({ env, files: FILES, limits: LIMITS, volumes });
-    onTestFinished(() => sandbox.remove());
-    await waitFor("readiness", async () => (await sandbox.request("GET", "/v1/ready")).status === 200);
-    return sandbox;
+  function shareLimited(volumes: Readonly<Record<string, string>>): () => Sandbox {
+    const shared = shareSandbox(() => ({
+      env: { ...started.env, ...SETTINGS },
+      files: FILES,
+      limits: LIMITS,
+      volumes,
+    }));
+    beforeAll(() => waitFor("readiness", async () => (await shared().request("GET", "/v1/ready")).status === 200));
+    return shared;
   }
   const runCommand = (sandbox: Sandbox, command: string) =>
     sandbox.run({ executor: "cli-b", input: `@@command:${command}@@` });
@@ -40,18 +43,24 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
   const listGroups = async (sandbox: Sandbox): Promise<string> =>
     (await sandbox.exec(["sh", "-c", `cd /sys/fs/cgroup/pids${OWN} && find . -mindepth 2 -type d`])).output.trim();
 
-  test("an ordinary container has none, logs why, and its turns run", async () => {
-    const sandbox = await startLimited({});
-    expect(await limitsOf(sandbox)).toEqual({ enforced: false, reason: expect.stringMatching(/ is read-only$/) });
-    expect((await sandbox.exec(["turnd", "doctor"])).output).toMatch(
-      /^ok +turn-limits: turns have no limits of their own: \/sys\/fs\/cgroup\S* is read-only$/m,
-    );
-    expect(await runCommand(sandbox, "echo hello")).toMatchObject({ status: "completed" });
+  describe("as it is", () => {
+    const shared = shareLimited({});
+
+    test("an ordinary container has none, logs why, and its turns run", async () => {
+      const sandbox = shared();
+      expect(await limitsOf(sandbox)).toEqual({ enforced: false, reason: expect.stringMatching(/ is read-only$/) });
+      expect((await sandbox.exec(["turnd", "doctor"])).output).toMatch(
+        /^ok +turn-limits: turns have no limits of their own: \/sys\/fs\/cgroup\S* is read-only$/m,
+      );
+      expect(await runCommand(sandbox, "echo hello")).toMatchObject({ status: "completed" });
+    });
   });
 
   describe.runIf(version === "1")("whose groups can be written", () => {
+    const shared = shareLimited(GROUPS);
+
     test("a turn's fork bomb and its eater of memory meet the turn's limits, not the container's", async () => {
-      const sandbox = await startLimited(GROUPS);
+      const sandbox = shared();
       expect(await limitsOf(sandbox)).toEqual({ enforced: true, max_processes: 200, memory_mb: 900 });
       expect((await sandbox.exec(["turnd", "doctor"])).output).toMatch(/^ok +turn-limits: each turn has .* 900 MiB$/m);
 
@@ -76,7 +85,7 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
     });
 
     test("a tool can change nothing of any group, the container's and the host's neither", async () => {
-      const sandbox = await startLimited(GROUPS);
+      const sandbox = shared();
       const probe =
         "find /sys/fs/cgroup -writable -not -type l | wc -l; unshare --user --map-root-user --mount --cgroup sh -c " +
         `'find /sys/fs/cgroup -name cgroup.procs | while read f; do (echo 0 > $f) 2>/dev/null && echo LEFT $f; done'`;
@@ -86,7 +95,7 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
     });
 
     test("turnd killed and started again by its supervisor leaves no group", async () => {
-      const sandbox = await startLimited(GROUPS);
+      const sandbox = shared();
       const { turn_id } = await sandbox.admit({ executor: "cli-b", input: "@@command:sleep 600@@" });
       await waitFor("the group", async () => (await listGroups(sandbox)).includes(turn_id));
       await sandbox.exec(["pkill", "-KILL", "-f", "[m]ain.mjs"]);
