@@ -2,12 +2,15 @@ import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, test } from "vitest";
+import { describe, expect, inject, test } from "vitest";
 import type { LoggedEvent, TurnAdmission, TurnSnapshot } from "../../src/turnd/protocol/index.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { readArguments, listProcesses } from "../../src/turnd/daemon/process/keeper/process-table.ts";
+import { HAS_CHROMIUM } from "../harness/browser.ts";
+import { openInspector } from "../harness/inspector-page.ts";
+import { faultsOf, show } from "../harness/inspector-stage.ts";
 import { CLIS_B, KEY, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
 import { withoutTimeAndIds } from "../harness/recordings.ts";
 import { CLI_USER, REPOSITORY } from "../harness/temporary.ts";
@@ -236,6 +239,43 @@ describe.each(CLIS)("$executor $version", (cli) => {
     expect(await waitForEnd(second.turn_id)).toMatchObject({ status: "cancelled" });
     expect(await waitForEnd(interrupting.turn_id)).toMatchObject({ status: "completed" });
     expect((await turnd.events(interrupting.turn_id)).length).toBeGreaterThan(1);
+  });
+
+  test("a person allows at a terminal, while the turn's events are shown", async () => {
+    const line = `"${process.execPath}" "${inject("turnd")}" run --executor ${executor} --ask '@@tool-ok:gamma@@'`;
+    const child = execa("script", ["-qec", line, "/dev/null"], {
+      extendEnv: false,
+      reject: false,
+      stdin: "pipe",
+      env: { PATH: process.env["PATH"], HOME: "/nowhere", TERM: "xterm", TURND_URL: stage().turnd.url },
+    });
+    let shown = "";
+    child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
+    await waitFor("a question", () => shown.includes("y: allow it once"));
+    child.stdin.write("y\n");
+    await waitFor("an end", () => /completed/.test(shown));
+    child.stdin.end();
+    expect((await child).exitCode).toBe(0);
+    expect(shown).toContain("gamma");
+  });
+
+  test.skipIf(!HAS_CHROMIUM)("a person declines in the inspector, and says why", async () => {
+    const { turnd } = stage();
+    const ask = { permissions: { approval: "ask" } };
+    const { turn_id } = await turnd.admit({ executor, input: "@@tool-ok:delta@@", ...ask });
+    await waitForApproval(turn_id);
+    const { page, close } = await openInspector(turnd.url);
+    await show(page, turn_id);
+    const asks = page.getByRole("region", { name: "The turn asks" });
+    await asks.getByText("echo delta").waitFor();
+    expect(await faultsOf(page, "asks")).toEqual([]);
+    await asks.getByLabel("Why").fill("@@text:Not here.@@");
+    await asks.getByRole("button", { name: "Decline" }).click();
+    await asks.waitFor({ state: "detached" });
+    await waitForEnd(turn_id);
+    await close();
+    const { body: result } = await turnd.request("GET", `/v1/turns/${turn_id}/result`);
+    expect(result.output).toBe("Not here.");
   });
 
   // Law: never pretend.

@@ -66,6 +66,7 @@ function addRun(program: Command, run: Run): void {
         "steer",
       ]),
     )
+    .option("--ask", "asks at the terminal before anything is done; only of turns that are interactive")
     .option("--request-id <id>", "one id is one turn, however often it is submitted")
     .option("--diff", "print what it has changed in its workspace, as a patch")
     .option("--detach", "print the turn's id and leave");

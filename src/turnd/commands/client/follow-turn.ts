@@ -6,6 +6,7 @@ import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { ClientFailure } from "./failure.ts";
 import { formatDuration } from "./show-end.ts";
+import { createAskPerson } from "./answer-asks.ts";
 import { createEventShow } from "./show-stream.ts";
 import { toolTitle } from "./show-tool.ts";
 import { createStyle } from "./style.ts";
@@ -31,7 +32,8 @@ export async function followTurn(context: Context, options: FollowTurnOptions): 
   const { client, isJson, isQuiet } = context;
   const { turnId, after, lostAfterMs, signal } = options;
   const style = createStyle(context.stdout, context.env);
-  const status = startStatus(context);
+  const asks = createAskPerson(context, turnId);
+  const status = startStatus(context, () => !asks.isOpen());
   const shown = createEventShow({ style, isFull: options.isFull });
   const following = client.follow(turnId, { after, lostAfterMs, signal });
   try {
@@ -40,11 +42,13 @@ export async function followTurn(context: Context, options: FollowTurnOptions): 
       else status.now("");
       if (isJson) await context.printJson(event);
       else if (!isQuiet) await context.print(shown.show(event));
+      asks.take(event);
       if (event.type === "turn.ended") return event.data;
     }
   } catch (error) {
     throw explainLost(error, turnId, following);
   } finally {
+    asks.end();
     status.end();
   }
   // turnd could not write the end; its result has what came of the turn.
@@ -63,10 +67,11 @@ function explainLost(error: unknown, turnId: string, { afterSeq }: Following): u
 }
 
 /** The progress line; only on a terminal. */
-function startStatus({ terminal, isJson }: Context): { now(what: string): void; end(): void } {
+function startStatus({ terminal, isJson }: Context, mayDraw: () => boolean): { now(what: string): void; end(): void } {
   const startedAt = performance.now();
   let what = "";
   const draw = (): void => {
+    if (!mayDraw()) return;
     const text = `${formatDuration(performance.now() - startedAt)}  ${safeLine(what)}`;
     // A wrapped line cannot be drawn over.
     terminal.drawStatus(cutToWidth(text, terminal.columns - 1));

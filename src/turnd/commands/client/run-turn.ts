@@ -24,6 +24,7 @@ export interface RunOptions {
   readonly workspace?: string;
   readonly timeout?: number;
   readonly queue?: "enqueue" | "reject" | "steer";
+  readonly ask?: boolean;
   readonly deny?: readonly Permission[];
   readonly detach?: boolean;
   readonly diff?: boolean;
@@ -88,7 +89,7 @@ async function makeRequest(
   requestId: string,
   options: RunOptions,
 ): Promise<TurnRequestBody> {
-  const { session, mode, model, effort, agent, workspace, timeout, queue, diff, deny = [] } = options;
+  const { session, mode, model, effort, agent, workspace, timeout, queue, diff, ask, deny = [] } = options;
   const executor = options.executor ?? (session === undefined ? await defaultExecutor(context) : undefined);
   return {
     input,
@@ -103,7 +104,14 @@ async function makeRequest(
     ...(timeout === undefined ? {} : { timeout_ms: timeout * 1_000 }),
     ...(diff === undefined ? {} : { diff }),
     ...(queue === undefined ? {} : { queue_policy: queue }),
-    ...(deny.length === 0 ? {} : { permissions: Object.fromEntries(deny.map((name) => [name, "deny" as const])) }),
+    ...(deny.length === 0 && ask !== true
+      ? {}
+      : {
+          permissions: {
+            ...Object.fromEntries(deny.map((name) => [name, "deny" as const])),
+            ...(ask === true ? { approval: "ask" as const } : {}),
+          },
+        }),
   };
 }
 

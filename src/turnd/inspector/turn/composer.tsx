@@ -54,7 +54,7 @@ export function Composer({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
       <button
         type="submit"
         disabled={isBusy}
-        title={isOver ? "Ctrl+Enter" : "Stops the running turn at the end of its step. Ctrl+Enter"}
+        title={isOver ? "Ctrl+Enter" : "Is said to the running turn, or stops it at the end of its step. Ctrl+Enter"}
       >
         {isOver ? "Send" : "Steer"}
       </button>

@@ -6,6 +6,7 @@ import { login, renewals, turnd } from "../connection.ts";
 import { refreshList, turns } from "../list/turn-list.ts";
 import { isPageSeen } from "../page-visibility.ts";
 import { goTo, route, TABS, turnHref, type Tab } from "../route.ts";
+import { Asks } from "./asks.tsx";
 import { Composer } from "./composer.tsx";
 import { DiffView } from "./diff-view.tsx";
 import { EventList } from "./event-list.tsx";
@@ -73,6 +74,7 @@ export function TurnPage({ turnId }: { readonly turnId: string }) {
       {tab === "events" && turn.snapshot !== undefined && (
         <Timeline key={turnId} turn={turn.snapshot} store={store} upToSeq={upToSeq} />
       )}
+      {turn.snapshot?.ended_at === undefined && <Asks turnId={turnId} store={store} />}
       {turn.snapshot !== undefined && turn.snapshot.executor !== "replay" && <Composer turn={turn.snapshot} />}
     </main>
   );
