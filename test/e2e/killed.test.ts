@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { expectSameAgain } from "../harness/same-again.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Asserts that a turn of so many calls is reported whole: no event missing, none twice, the digest right. */
@@ -31,7 +32,7 @@ describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  test("a turn is resumed after kill -9 of turnd: no event lost, none twice", async () => {
+  test("a turn is resumed after kill -9 of turnd: no event lost, none twice, and its export gives them again", async () => {
     const { turn_id, session_id } = await stage().turnd.admit({ executor, input: "@@many:5:1@@" });
     for (const calls of [1, 3]) {
       await waitFor(`call ${calls}`, async () => {
@@ -43,6 +44,7 @@ describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
     }
     const { turnd } = stage();
     await expectWhole(turnd, join(turnd.state, "sessions", session_id, "turns", turn_id), turn_id, 5);
+    expect((await expectSameAgain(turnd, turn_id)).exit).toEqual({ code: 0, signal: null });
     expect(await turnd.run({ session_id, input: "@@text@@" })).toMatchObject({ status: "completed", resumed: true });
   });
 

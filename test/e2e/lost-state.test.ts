@@ -21,6 +21,7 @@ import {
   shareStage,
   type Stage,
 } from "../harness/real-daemon.ts";
+import { expectSameAgain } from "../harness/same-again.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 /** Directory, below a session's home, of what a CLI needs to resume. */
@@ -59,6 +60,8 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     const events = await turnd.events(fresh.turn_id);
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual(["turn.started", "session.degraded", "session.bound"]);
     expect(events[1]?.data).toMatchObject({ code: "resume_degraded", requested: native });
+    // Its export gives the events again, the loss at the same place.
+    await expectSameAgain(turnd, fresh.turn_id);
 
     // The home of the fresh session: it is turnd that looks for it, whatever the CLI.
     if (cli.version !== CLI_B.version) return;
@@ -138,6 +141,8 @@ describe("the store of CLI A", () => {
     expect(readFileSync(`${database}.aside-1`, "utf8")).toBe(GARBAGE);
     const warnings = (await turnd.events(result.turn_id)).filter((event) => event.type === "warning");
     expect(warnings[0]?.data).toMatchObject({ code: "state_set_aside" });
+    const { timeline } = await expectSameAgain(turnd, result.turn_id);
+    expect(timeline).toContainEqual(expect.objectContaining({ type: "warning", code: "state_set_aside" }));
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { processesNaming } from "../harness/processes.ts";
 import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { expectSameAgain } from "../harness/same-again.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** More than 300 seconds, and a number of this test only: found again in the arguments of processes. */
@@ -10,7 +11,7 @@ describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  test("cancel in the middle of a command answers when its tree is empty, and the session goes on", async () => {
+  test("cancel in the middle of a command answers when its tree is empty, the turn's export gives its events again, and the session goes on", async () => {
     const { turnd } = stage();
     const { turn_id, session_id } = await turnd.admit({ executor, input: `@@sleep:${SECONDS}@@` });
     await waitFor("the command", () => processesNaming(`sleep\0${SECONDS}`).length > 0);
@@ -24,6 +25,7 @@ describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
 
     const result = (await turnd.request("GET", `/v1/turns/${turn_id}/result`)).body;
     expect(result).toMatchObject({ status: "cancelled", cancelled_by: "request", native_session_id });
+    expect(await expectSameAgain(turnd, turn_id)).toMatchObject({ turn: { ended_by: "cancel" } });
     expect(await turnd.run({ session_id, input: "@@text:Here again.@@" })).toMatchObject({
       status: "completed",
       output: "Here again.",
