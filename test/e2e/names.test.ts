@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { binaryOf, LIGHT_CLIS, realEnv, shareStage, type RealCli } from "../harness/real-daemon.ts";
+import { startScriptedModel } from "../../src/scripted-model/server.ts";
+import { binaryOf, LIGHT_CLI_A, LIGHT_CLIS, realEnv, shareStage } from "../harness/real-daemon.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 
 /** A name that the real binaries know nothing of. */
@@ -11,8 +12,8 @@ const NAMES = { CLI_A_NAME: "cli-a", CLI_B_NAME: "cli-b" };
 
 const Report = z.object({ checks: z.array(z.looseObject({ name: z.string() })) });
 
-/** What doctor finds of a CLI's configuration. */
-async function examine({ executor }: RealCli, env: Readonly<Record<string, string>>): Promise<unknown> {
+/** What doctor finds of both CLIs' configurations. */
+async function examine(env: Readonly<Record<string, string>>): Promise<unknown[]> {
   const directory = temporaryDirectory(onTestFinished);
   const result = await execa(process.execPath, [inject("turnd"), "doctor", "--json"], {
     extendEnv: false,
@@ -26,7 +27,7 @@ async function examine({ executor }: RealCli, env: Readonly<Record<string, strin
     reject: false,
   });
   const { checks } = Report.parse(JSON.parse(result.stdout));
-  return checks.find(({ name }) => name === `${executor}-configuration`);
+  return LIGHT_CLIS.map(({ executor }) => checks.find(({ name }) => name === `${executor}-configuration`));
 }
 
 describe.each(LIGHT_CLIS)("$executor $version by another name", (cli) => {
@@ -41,19 +42,22 @@ describe.each(LIGHT_CLIS)("$executor $version by another name", (cli) => {
     expect(second).toMatchObject({ status: "completed", resumed: true, output: expect.stringContaining("quince") });
     expect(model.requests.every(({ conversation }) => conversation.model === "scripted")).toBe(true);
   });
+});
 
-  test("passes doctor, and one that reads neither name's places does not", async () => {
-    const env = { ...realEnv(cli, stage().model.url), ...NAMES };
-    expect(await examine(cli, env)).toMatchObject({ level: "ok" });
+test("both pass doctor by another name, and those that read neither name's places do not", async () => {
+  const model = await startScriptedModel();
+  onTestFinished(() => model.close());
+  const env = { ...realEnv(LIGHT_CLI_A, model.url), ...NAMES };
+  expect(await examine(env)).toMatchObject([{ level: "ok" }, { level: "ok" }]);
 
-    const variable = executor === "cli-a" ? "CLI_A_BIN" : "CLI_B_BIN";
-    const other = join(temporaryDirectory(onTestFinished), "built-otherwise");
-    const elsewhere = '-u CODEX_HOME -u CLI_B_HOME XDG_CONFIG_HOME="$HOME/elsewhere"';
-    writeFileSync(other, `#!/bin/sh\nexec env ${elsewhere} ${binaryOf(cli.version)} "$@"\n`);
+  const directory = temporaryDirectory(onTestFinished);
+  const elsewhere = '-u CODEX_HOME -u CLI_B_HOME XDG_CONFIG_HOME="$HOME/elsewhere"';
+  const others = LIGHT_CLIS.map(({ executor, version }) => {
+    const other = join(directory, executor);
+    writeFileSync(other, `#!/bin/sh\nexec env ${elsewhere} ${binaryOf(version)} "$@"\n`);
     chmodSync(other, 0o755);
-    expect(await examine(cli, { ...env, [variable]: other })).toMatchObject({
-      level: "fault",
-      message: expect.stringContaining("does not read the configuration"),
-    });
+    return [executor === "cli-a" ? "CLI_A_BIN" : "CLI_B_BIN", other];
   });
+  const fault = { level: "fault", message: expect.stringContaining("does not read the configuration") };
+  expect(await examine({ ...env, ...Object.fromEntries(others) })).toMatchObject([fault, fault]);
 });
