@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, inject, test } from "vitest";
 import type { LoggedEvent, TurnAdmission, TurnSnapshot } from "../../src/turnd/protocol/index.ts";
@@ -10,8 +10,8 @@ import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { readArguments, listProcesses } from "../../src/turnd/daemon/process/keeper/process-table.ts";
 import { HAS_CHROMIUM } from "../harness/browser.ts";
 import { openInspector } from "../harness/inspector-page.ts";
-import { faultsOf, show } from "../harness/inspector-stage.ts";
-import { CLIS_B, KEY, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
+import { show } from "../harness/inspector-stage.ts";
+import { binaryOf, CLIS_B, KEY, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
 import { withoutTimeAndIds } from "../harness/recordings.ts";
 import { CLI_USER, REPOSITORY } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -29,22 +29,30 @@ const escape: Scenario = (conversation, { argument }) => {
   return act(conversation, { type: "run", command, purpose: "Escapes", seconds: 60 });
 };
 
+/** Runs a script, which is given in letters that no name of a scenario has. */
+const look: Scenario = (conversation, { argument }) => {
+  const [outcome] = currentTurn(conversation).outcomes;
+  if (outcome !== undefined) return say("Looked.");
+  const command = `echo ${argument} | base64 -d | sh`;
+  return act(conversation, { type: "run", command, purpose: "Looks around", seconds: 60 });
+};
+
 describe.each(CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli, {
     env: { TURND_TRANSPORT: "auto" },
-    model: { scenarios: { escape } },
+    model: { scenarios: { escape, look } },
   });
   const { executor } = cli;
   const typesOf = (events: readonly LoggedEvent[]): string[] => events.map(({ type }) => type);
   const directoryOf = ({ session_id, turn_id }: Pick<TurnAdmission, "session_id" | "turn_id">): string =>
     join(stage().turnd.state, "sessions", session_id, "turns", turn_id);
 
-  async function serverPids({ turnd }: Stage): Promise<number[]> {
+  async function serverPids({ turnd }: Stage, session = turnd.state): Promise<number[]> {
     return listProcesses()
       .filter(({ pid }) => readArguments(pid)?.includes(" app-server --strict-config") === true)
       .filter(({ pid }) => {
         try {
-          return readFileSync(`/proc/${pid}/environ`, "latin1").includes(turnd.state);
+          return readFileSync(`/proc/${pid}/environ`, "latin1").includes(session);
         } catch {
           return false;
         }
@@ -128,7 +136,7 @@ describe.each(CLIS)("$executor $version", (cli) => {
   // Laws: at most once and the recording is the transport.
   test("after kill -9 of turnd, at any moment, a turn goes on: no event lost, none twice, nothing asked twice", async () => {
     let session: string | undefined;
-    for (const afterMs of [40, 300, 700, 1_200, 1_900]) {
+    for (const afterMs of [0, 40, 120, 220, 330, 450, 600, 800, 1_100, 1_600]) {
       const before = stage().model.requests.length;
       const input = `Round ${afterMs}. @@many:2:0.3@@`;
       const { turn_id, session_id } = await stage().turnd.admit({
@@ -268,7 +276,6 @@ describe.each(CLIS)("$executor $version", (cli) => {
     await show(page, turn_id);
     const asks = page.getByRole("region", { name: "The turn asks" });
     await asks.getByText("echo delta").waitFor();
-    expect(await faultsOf(page, "asks")).toEqual([]);
     await asks.getByLabel("Why").fill("@@text:Not here.@@");
     await asks.getByRole("button", { name: "Decline" }).click();
     await asks.waitFor({ state: "detached" });
@@ -294,16 +301,77 @@ describe.each(CLIS)("$executor $version", (cli) => {
         const args = readArguments(pid) ?? "";
         return args.includes(mark) || args.includes(".respawner") ? [args] : [];
       });
-    const completed = await turnd.run({ executor, input: "@@escape:771001@@" });
-    expect([completed.status, left("771001")]).toEqual(["completed", []]);
-    const { turn_id } = await turnd.admit({ session_id: completed.session_id, input: "@@escape:771002 stay@@" });
-    await waitFor("the escapees", () => left("771002").length > 3);
-    const { body } = await turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
-    expect([body.status, left("771002")]).toEqual(["cancelled", []]);
-    expect(await turnd.run({ session_id: completed.session_id, input: "@@text@@" })).toMatchObject({
+    const { session_id } = await turnd.run({ executor, input: "@@text@@" });
+    for (let round = 0; round < 5; round += 1) {
+      const marks = [`7710${round}1`, `7710${round}2`] as const;
+      const completed = await turnd.run({ session_id, input: `@@escape:${marks[0]}@@` });
+      expect([completed.status, left(marks[0])]).toEqual(["completed", []]);
+      const { turn_id } = await turnd.admit({ session_id, input: `@@escape:${marks[1]} stay@@` });
+      await waitFor("the escapees", () => left(marks[1]).length > 3);
+      const { body } = await turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
+      expect([body.status, left(marks[1])]).toEqual(["cancelled", []]);
+    }
+    expect(await turnd.run({ session_id, input: "@@text@@" })).toMatchObject({
       status: "completed",
       resumed: true,
     });
+  });
+
+  test("a server that does not answer, or has died, is replaced before the next turn", async () => {
+    const { turnd } = stage();
+    const first = await turnd.run({ executor, input: "My word is quince. @@text:Noted.@@" });
+    const { session_id } = first;
+    for (const signal of ["SIGSTOP", "SIGKILL"] as const) {
+      const before = await serverPids(stage(), session_id);
+      expect(before).toHaveLength(1);
+      for (const pid of before) process.kill(pid, signal);
+      const next = await turnd.run({ session_id, input: "@@recall@@" });
+      expect(next).toMatchObject({ status: "completed", resumed: true, degraded: false });
+      expect(next.output).toContain("quince");
+      const after = await serverPids(stage(), session_id);
+      expect(after).toHaveLength(1);
+      expect(after).not.toEqual(before);
+    }
+  });
+
+  // A tool of any session is of the same user, and can put a message into a thread.
+  test("what others have queued for a conversation is never done", async () => {
+    const { turnd } = stage();
+    const { session_id, native_session_id } = await turnd.run({ executor, input: "@@text:First.@@" });
+    const home = join(turnd.state, "sessions", session_id, "home");
+    const [codexHome = ""] = readdirSync(home, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith("config.toml"))
+      .map((name) => join(home, dirname(name)));
+    const queue = (message: string) =>
+      execa(binaryOf(cli.version), ["queue", "--thread", native_session_id ?? "", "--message", message], {
+        env: { HOME: home, CODEX_HOME: codexHome },
+        ...(CLI_USER.isSelf ? {} : { uid: CLI_USER.uid, gid: CLI_USER.gid }),
+      });
+    await queue("@@text:Planted one.@@");
+    const { stdout: queued } = await execa("grep", ["-rlaF", "Planted one", codexHome]);
+    expect(queued).toContain("queue_1.sqlite");
+    const second = await turnd.run({ session_id, input: "@@text:Second.@@" });
+    expect(second).toMatchObject({ status: "completed", output: "Second." });
+    await queue("@@text:Planted two.@@");
+    const headless = await turnd.run({ session_id, transport: "headless", input: "@@text:Third.@@" });
+    expect(headless).toMatchObject({ status: "completed", output: "Third." });
+    const asked = stage().model.requests.map(({ body }) => JSON.stringify(body));
+    expect(asked.filter((body) => body.includes("Planted"))).toEqual([]);
+  });
+
+  test.skipIf(CLI_USER.isSelf)("a tool finds no key, and nothing that it could answer itself through", async () => {
+    const { turnd } = stage();
+    const looks = [
+      // Of other daemons on this machine there may be some.
+      `for file in /proc/[0-9]*/environ; do grep -lsF ${turnd.state} $file; done | xargs grep -lsF ${KEY.slice(0, 13)} | wc -l`,
+      // CLI A reads its key from a file of its own.
+      `grep -rlsF --exclude-dir=opencode ${KEY.slice(0, 13)} "$HOME" "$CODEX_HOME" "$TMPDIR" . | wc -l`,
+      `find ${turnd.state} /tmp -xdev \\( -type p -o -type s \\) -writable 2>/dev/null | wc -l`,
+    ];
+    const script = looks.map((each) => `${each}; `).join("");
+    const { turn_id } = await turnd.run({ executor, input: `@@look:${Buffer.from(script).toString("base64")}@@` });
+    const [ended] = (await turnd.events(turn_id)).filter(({ type }) => type === "tool.ended");
+    expect(ended).toMatchObject({ data: { status: "completed", output: { text: "0\n0\n0\n" } } });
   });
 
   test("a session is deleted with its server, and a stop of turnd ends every one", async () => {

@@ -18,6 +18,9 @@ import { openWarmServer, type WarmServer } from "./warm-server.ts";
 /** The variable that marks every process of a server. */
 const SERVER_MARKER = "TURND_SERVER";
 
+/** The longest that an idle server is waited for: a new one is there sooner. Law: every wait is bounded. */
+const PING_MS = 5_000;
+
 export interface ServersParts extends Pick<GroupParts, "groups"> {
   readonly sessions: Pick<SessionStore, "paths">;
   readonly stateDirectory: string;
@@ -175,7 +178,8 @@ export function createServers(parts: ServersParts): Servers {
       known.isBusy = true;
       const isUsable = server.key === key && server.isFit && server.process.isRunning();
       // What it has started since its last turn was started by nobody's turn.
-      if (isUsable && server.process.leftovers().length === 0) return server;
+      const isAsLeft = isUsable && server.process.leftovers().length === 0;
+      if (isAsLeft && (await server.answers(Math.min(warm.answerMs, PING_MS)))) return server;
       await discard(sessionId, server);
       return undefined;
     },
