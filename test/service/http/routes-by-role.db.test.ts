@@ -1,46 +1,44 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import { call } from "../harness/app.ts";
 import { appWithPeople } from "../harness/people.ts";
 import { urlOf, type World } from "../harness/role-rows.ts";
 import { ME, rowsOf } from "../harness/route-rows.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { freshStorage } from "../harness/storage.ts";
 
-describe.each(ENGINES)("%s", (kind) => {
-  test("each route answers each role as designed, and no route is without a row", async () => {
-    const storage = await freshStorage(kind);
-    await putAgents(storage, await readAgentsFile(undefined));
-    const world = await appWithPeople(storage);
-    const { app, owner, other, admin, manager, superadmin, key } = world;
-    const rows = await rowsOf(storage, world);
-    const people = [undefined, owner, other, admin, manager, superadmin, key];
-    const answered = [];
-    for (const row of rows) {
-      const { route, query = "", headers = {}, body } = row;
-      const statuses: number[] = [];
-      for (const person of people) {
-        const [method, url] = await urlOf(row);
-        const options = person === undefined ? { headers } : { headers, token: person.token };
-        statuses.push((await call(app, method, url, body?.(), options)).status);
-      }
-      answered.push([route, statuses]);
-      if (route === "GET /api/usage" && query !== "") await expectNothingOfTheOwner(world);
+test("each route answers each role as designed, and no route is without a row", async () => {
+  const storage = await freshStorage("pglite");
+  await putAgents(storage, await readAgentsFile(undefined));
+  const world = await appWithPeople(storage);
+  const { app, owner, other, admin, manager, superadmin, key } = world;
+  const rows = await rowsOf(storage, world);
+  const people = [undefined, owner, other, admin, manager, superadmin, key];
+  const answered = [];
+  for (const row of rows) {
+    const { route, query = "", headers = {}, body } = row;
+    const statuses: number[] = [];
+    for (const person of people) {
+      const [method, url] = await urlOf(row);
+      const options = person === undefined ? { headers } : { headers, token: person.token };
+      statuses.push((await call(app, method, url, body?.(), options)).status);
     }
-    expect(answered).toEqual(rows.map(({ route, statuses }) => [route, statuses]));
-    // Logged out: only the key goes on.
-    const after = [];
-    for (const person of people.slice(1)) {
-      after.push((await call(app, "GET", "/api/auth/me", undefined, { token: person?.token ?? "" })).status);
-    }
-    expect(after).toEqual([401, 401, 401, 401, 401, 200]);
+    answered.push([route, statuses]);
+    if (route === "GET /api/usage" && query !== "") await expectNothingOfTheOwner(world);
+  }
+  expect(answered).toEqual(rows.map(({ route, statuses }) => [route, statuses]));
+  // Logged out: only the key goes on.
+  const after = [];
+  for (const person of people.slice(1)) {
+    after.push((await call(app, "GET", "/api/auth/me", undefined, { token: person?.token ?? "" })).status);
+  }
+  expect(after).toEqual([401, 401, 401, 401, 401, 200]);
 
-    const { paths } = (await call(app, "GET", "/openapi.json")).body;
-    const routes = Object.entries<object>(paths).flatMap(([path, methods]) =>
-      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-    );
-    expect(routes.length).toBeGreaterThan(60);
-    expect([...new Set(rows.map(({ route }): string => route))].toSorted()).toEqual(routes.toSorted());
-  });
+  const { paths } = (await call(app, "GET", "/openapi.json")).body;
+  const routes = Object.entries<object>(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(routes.length).toBeGreaterThan(60);
+  expect([...new Set(rows.map(({ route }): string => route))].toSorted()).toEqual(routes.toSorted());
 });
 
 /** Lists hold what is one's own, or what one manages, and nothing of others. */
