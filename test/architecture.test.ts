@@ -346,6 +346,7 @@ const EXECUTOR_ORDER = [
   "registry",
   "cli",
   "cli/app-server",
+  "cli/server",
   "cli/translate",
   "cli/failures",
   "cli/records",
@@ -354,6 +355,7 @@ const EXECUTOR_ORDER = [
   "classification",
   "drift",
   "secrets",
+  "streaming",
   "contract",
 ];
 
@@ -422,6 +424,7 @@ test("turnd starts processes in known places only, and one of them does all as t
   expect(switching.toSorted()).toEqual([
     "src/turnd/daemon/process/keeper/keeper.ts",
     "src/turnd/daemon/process/run-as.ts",
+    "src/turnd/daemon/process/server/relay.ts",
     "src/turnd/daemon/terminal/relay.ts",
   ]);
 });

@@ -76,6 +76,10 @@ export const SettingsSchema = z.object({
     description:
       "How a CLI is driven where neither turn nor session says: `headless`, a process for each turn; `interactive`, one server for the turns of a session, which streams and can ask; `auto`, interactive where turnd has measured the CLI's version and its configuration allows it",
   }),
+  TURND_MAX_WARM_A: z.string().regex(/^\d+$/).transform(Number).pipe(z.int().max(1_000)).optional().meta({
+    description:
+      "Servers of CLI A, with a turn or without: each takes 500 MB. A session beyond them is headless; default: one for 2 GiB of memory, no more than `TURND_MAX_TURNS`",
+  }),
   TURND_MAX_WARM_B: z
     .string()
     .regex(/^\d+$/)

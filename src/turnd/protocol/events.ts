@@ -88,6 +88,10 @@ const envelope = {
   session_id: z.string().describe("The session of that turn."),
   executor: CliName,
   native: Native.optional(),
+  parent_tool_call_id: z
+    .string()
+    .optional()
+    .describe("Of a subagent: the `tool_call_id` of the call that it works for. Absent: the turn's own."),
 };
 
 /** Each is a schema of its own in the description of the API: `turn.started` is `TurnStartedEvent`. */

@@ -27,6 +27,7 @@ export const WARNINGS = {
   processes_left: "something the turn started would not die; the message names it",
   sandbox_unavailable: "CLI B's own sandbox kept a command from running; the turn went on",
   state_set_aside: "native state that could not be read was moved aside, and a fresh native session was started",
+  stream_gap: "events of CLI A's server were lost, and its store did not have them; what follows is whole again",
   tool_call_rejected: "CLI B refused a tool call of the model's before it ran",
   transport_fallback:
     "the turn was to be interactive and is headless: the message says why. The answer does not stream, and nobody can answer",

@@ -30,8 +30,16 @@ export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
     type: event.type,
     ...defined({ line: event.native?.line }),
   };
+  const { parent_tool_call_id: parent } = event;
+  if (parent !== undefined) {
+    const payload = { name: "svc.subagent", parent_tool_call_id: parent, type: event.type, data: event.data };
+    return PIECES.has(event.type) ? [] : [{ event: "custom", payload, native }];
+  }
   return translatePayloads(event, attempt).map(([type, payload]) => ({ event: type, payload, native }));
 }
+
+/** Of what follows whole. */
+const PIECES: ReadonlySet<string> = new Set(["message.delta", "reasoning.delta", "message.discarded", "tool.output"]);
 
 type KnownEvent = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
 type TranslatedEvent = readonly [NewRunEvent["event"], Payload];
@@ -90,7 +98,6 @@ function translatePayloads(event: KnownEvent, attempt: number): TranslatedEvent[
       return [custom("svc.warning", { ...event.data })];
     case "record.unknown":
       return [custom("svc.unknown_record", { ...event.data })];
-    // Pieces of what follows whole.
     case "message.delta":
     case "reasoning.delta":
     case "message.discarded":

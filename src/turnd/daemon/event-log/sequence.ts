@@ -7,6 +7,7 @@ import { redactCut, type Redact } from "./redact.ts";
 /** An event before it has its place. */
 export type NewEvent = TurnEvent & {
   readonly native?: Native | undefined;
+  readonly parent_tool_call_id?: string | undefined;
   /** Where it is not dated when it is written: with what is written beside it. */
   readonly at?: string;
 };
@@ -66,9 +67,10 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
   const lines = createLineBuffer();
 
   /** `type` stands before anything that may hold free text: readers find it without parsing the data. */
-  function headOf({ type, native }: NewEvent, seq: number, stamp: string): string {
+  function headOf({ type, native, parent_tool_call_id: parent }: NewEvent, seq: number, stamp: string): string {
     const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
-    return `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":`;
+    const caller = parent === undefined ? "" : `"parent_tool_call_id":${JSON.stringify(parent)},`;
+    return `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}${caller}"data":`;
   }
   const isClean = (text: string): boolean => redact(text) === text;
 
@@ -80,7 +82,12 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
       lines.clear();
 
       function addRedacted({ event, seq }: RenderedEvent): void {
-        const head = headOf({ ...event, native: redactNative(event.native, redact) }, seq, stamp);
+        const { native, parent_tool_call_id: parent } = event;
+        const origin = {
+          native: redactNative(native, redact),
+          parent_tool_call_id: parent === undefined ? undefined : redact(parent),
+        };
+        const head = headOf({ ...event, ...origin }, seq, stamp);
         lines.add(`${head}${stringifyRedacted(event.data, redact)}}\n`);
       }
       function addPieces(): void {

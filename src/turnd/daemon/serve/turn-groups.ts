@@ -16,7 +16,7 @@ export function limitsOf({ values }: Settings): GroupLimits {
 }
 
 /** Of the machine, or of the control group that turnd was started in. */
-function availableBytes(): number {
+export function availableBytes(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }

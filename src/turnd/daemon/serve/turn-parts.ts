@@ -21,7 +21,7 @@ import type { TurnServiceParts } from "../turns/create-turn-service.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/executors/executor-runtime.ts";
 import type { SecretBook } from "../turns/store/secret-book.ts";
 import { VERSION } from "../version.ts";
-import { openGroups } from "./turn-groups.ts";
+import { availableBytes, openGroups } from "./turn-groups.ts";
 
 export interface TurnPartsOptions {
   readonly settings: Settings;
@@ -144,6 +144,7 @@ export async function createTurnParts({
     defaultTransport: values.TURND_TRANSPORT,
     warm: {
       maxIdle: values.TURND_MAX_WARM_B ?? values.TURND_MAX_TURNS + 2,
+      maxLarge: values.TURND_MAX_WARM_A ?? defaultLarge(values.TURND_MAX_TURNS),
       idleMs: values.TURND_WARM_IDLE_MS,
       answerMs: answerMsOf(values.TURND_START_TIMEOUT_MS),
       graceMs: values.TURND_CANCEL_GRACE_MS,
@@ -177,6 +178,12 @@ export async function createTurnParts({
 }
 
 /** A server that does not answer is waited for as a process that does not begin; where that has no limit, a minute. */
+const BYTES_OF_A_LARGE_SERVER = 2 * 1_024 ** 3;
+
+function defaultLarge(maxTurns: number): number {
+  return Math.max(1, Math.min(maxTurns, Math.floor(availableBytes() / BYTES_OF_A_LARGE_SERVER)));
+}
+
 function answerMsOf(startTimeoutMs: number): number {
   return startTimeoutMs === 0 ? 60_000 : startTimeoutMs;
 }

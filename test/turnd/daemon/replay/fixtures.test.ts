@@ -6,13 +6,18 @@ import { listRecordings } from "../executors/recordings.ts";
 import { REPOSITORY } from "../../../harness/temporary.ts";
 import { replayLines } from "./replay-lines.ts";
 
-const FIXTURES = ["cli-a", "cli-b", "cli-b-server"].flatMap((executor) =>
+const FIXTURES = ["cli-a", "cli-a-server", "cli-b", "cli-b-server"].flatMap((executor) =>
   listRecordings(join(REPOSITORY, "fixtures"), executor),
 );
 
 test("there are at least 40 fixtures of each CLI, and of its server", () => {
   const count = (root: string): number => FIXTURES.filter(({ name }) => name.startsWith(`${root}/`)).length;
-  expect(["cli-a", "cli-b", "cli-b-server"].map((root) => count(root) >= 40)).toEqual([true, true, true]);
+  expect(["cli-a", "cli-a-server", "cli-b", "cli-b-server"].map((root) => count(root) >= 40)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
 });
 
 describe.each(FIXTURES)("$name", ({ directory, expected }) => {

@@ -11,6 +11,8 @@ import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { recogniseRecord } from "./records/recognise.ts";
 import { readTime } from "./records/record-time.ts";
 import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
+import { SERVER } from "./server/server.ts";
+import { createServerTranslator } from "./server/translate.ts";
 import { createCliATranslator } from "./translate/translate.ts";
 import { findPackageFault } from "./config/whole-config.ts";
 import type { ProbePlan } from "../contract/probe-plan.ts";
@@ -56,7 +58,7 @@ export const cliA: Executor = {
     permissions: true,
     mcp_servers: true,
     instructions: true,
-    approvals: false,
+    approvals: true,
   },
   variables: VARIABLES,
   // It handles neither and ends by the first at once; the second serves where SIGINT is ignored.
@@ -80,6 +82,7 @@ export const cliA: Executor = {
   codeGuard: CODE_GUARD,
   planHome,
   buildArgs,
+  interactive: SERVER,
   // Anything else ends with exit code 0 and not a word. Source: docs/contracts/cli-a.md §3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
@@ -87,7 +90,8 @@ export const cliA: Executor = {
   records: RECORDS,
   recogniseRecord,
   shapeSource: SHAPE_SOURCE,
-  createTranslator: createCliATranslator,
+  createTranslator: (input) =>
+    input.transport === "interactive" ? createServerTranslator(input) : createCliATranslator(input),
   readTime,
   checkConfiguration: () => CONFIGURATION_CHECK,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).flatMap((name) => [`/etc/${name}`, `~/.${name}`]),

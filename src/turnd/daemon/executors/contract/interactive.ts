@@ -9,6 +9,10 @@ import type { Invocation } from "./invocation.ts";
 export interface InteractiveExecutor {
   /** Versions whose server was measured: no other is driven. */
   readonly versions: readonly string[];
+  /** The server speaks HTTP: `sandbox/server-relay.mjs` stands before it. Absent: it is asked over its stdin. */
+  readonly isRelayed?: true;
+  /** A server takes so much memory that there are few: those with a turn count, too. */
+  readonly isLarge?: true;
   /** Why turns of this configuration have a process each all the same; undefined where they need not. */
   findObstacle(configuration: Configuration): string | undefined;
   /** Arguments after the program's name. */
@@ -18,7 +22,7 @@ export interface InteractiveExecutor {
   /** What makes another server necessary, besides its files, arguments and environment: what it would keep of an earlier turn. */
   stickySettings(invocation: Invocation): string;
   /** What is said to a server first, in lines. @param epoch - names this turnd in the ids of its requests */
-  greet(epoch: string): readonly string[];
+  greet(epoch: string, invocation: Invocation): readonly string[];
   /** The server's answer to that; undefined for any other line. */
   readGreeting(line: string, epoch: string): Greeting | undefined;
   /** Asks for a sign of life, in a line. */
@@ -27,6 +31,8 @@ export interface InteractiveExecutor {
   isPong(line: string, id: string): boolean;
   /** Whether a line answers a greeting or a ping, and so is no turn's. */
   isAside(line: string): boolean;
+  /** Whether a line, printed between turns, shows that the server has begun one by itself. */
+  isUnasked(line: string): boolean;
   /** Talks to a server about one turn. */
   createConversation(input: ConversationInput): Conversation;
 }
@@ -40,6 +46,8 @@ export interface ConversationInput {
   /** Names this turnd in the ids of its requests: letters and digits. */
   readonly epoch: string;
   readonly turnId: string;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
   readonly requestId: string;
   readonly prompt: string;
   readonly invocation: Invocation;
@@ -53,6 +61,8 @@ export interface ConversationInput {
 
 /** What a later turn says to the running one. */
 export interface GivenInput {
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
   readonly turnId: string;
   readonly requestId: string;
   readonly prompt: string;

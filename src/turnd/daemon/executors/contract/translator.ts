@@ -33,7 +33,11 @@ export interface TranslatorInput {
 }
 
 /** An event and the line it comes from. */
-export type TranslatedEvent = TurnEvent & { readonly native?: Native };
+export type TranslatedEvent = TurnEvent & {
+  readonly native?: Native;
+  /** Of a subagent: the call that it works for. */
+  readonly parent_tool_call_id?: string;
+};
 
 /** What a CLI's log shows of a request to the model; a CLI that logs nothing of it gives none. */
 export type RequestSign = "asked" | "answered";

@@ -19,7 +19,10 @@ const TICK_MS = 10;
  *
  * @param sinceMs - milliseconds since 1970: an older one belongs to something that has ended
  */
-export function findToolProcess({ pid, pidStart }: StartedProcess, sinceMs: number): ProcessEntry | undefined {
+export function findToolProcess(
+  { pid, pidStart }: Pick<StartedProcess, "pid" | "pidStart">,
+  sinceMs: number,
+): ProcessEntry | undefined {
   const cli = readProcess(pid);
   if (cli === undefined || !isRunning(cli) || cli.startTime !== pidStart) return undefined;
   for (const child of childrenOf(pid) ?? scanForChildren(pid)) {

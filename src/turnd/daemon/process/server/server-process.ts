@@ -13,6 +13,7 @@ import { childrenOf, isRunning, readProcess, scanForChildren, type ProcessEntry 
 import { isCliRunning, stopTree, type EndedProcess, type ProcessTree } from "../keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../keeper/wait-exit.ts";
 import { openChannel, type Channel } from "./channel.ts";
+import { throughRelay } from "./relay.ts";
 
 /** A server of a CLI's under its keeper: asked through a named pipe, read from files that outlive turnd. */
 export interface ServerProcess {
@@ -25,6 +26,8 @@ export interface ServerProcess {
   /** Resolves when it has ended; null where nobody knows how. */
   readonly exited: Promise<KeptExit | null>;
   isRunning(): boolean;
+  /** The CLI's own process, where another stands before it. */
+  cli(): Pick<StartedProcess, "pid" | "pidStart">;
   /** What it has started and that still runs. */
   leftovers(): readonly ProcessEntry[];
   /**
@@ -39,6 +42,8 @@ export interface ServerProcess {
 export interface ServerOptions {
   /** What distinguishes its processes from all others. */
   readonly mark: Omit<ProcessTree, "started">;
+  /** The relay stands before it. */
+  readonly isRelayed?: boolean;
   /** The longest that one request may take to be written. */
   readonly writeLimitMs: number;
 }
@@ -46,7 +51,8 @@ export interface ServerOptions {
 /** Starts a server. Its directory must not exist. @throws as `startKept`, and {ChannelError} */
 export async function startServer(kept: Omit<KeptCommand, "isServer">, options: ServerOptions): Promise<ServerProcess> {
   await mkdir(kept.directory, { mode: 0o700 });
-  const started = await startKept({ ...kept, isServer: true });
+  const command = options.isRelayed === true ? throughRelay(kept) : kept;
+  const started = await startKept({ ...command, isServer: true });
   return openServer(kept.directory, started, options);
 }
 
@@ -65,13 +71,15 @@ export async function readServerExit(directory: string): Promise<KeptExit | null
 async function openServer(
   directory: string,
   started: StartedProcess,
-  { mark, writeLimitMs }: ServerOptions,
+  { mark, writeLimitMs, isRelayed = false }: ServerOptions,
 ): Promise<ServerProcess> {
   const channel = await openChannel(join(directory, "stdin"), writeLimitMs);
   const released = new AbortController();
   const tree: ProcessTree = { started, ...mark };
   const exited = waitForExit(directory, started, released.signal);
   exited.catch(() => undefined);
+  const findCli = (): Pick<StartedProcess, "pid" | "pidStart"> =>
+    (isRelayed ? findChild(started) : undefined) ?? started;
   let ending: Promise<readonly EndedProcess[]> | undefined;
   async function endTree(graceMs: number): Promise<readonly EndedProcess[]> {
     try {
@@ -89,7 +97,8 @@ async function openServer(
     stdoutPath: join(directory, "stdout.jsonl"),
     stderrPath: join(directory, "stderr.log"),
     isRunning: () => isCliRunning(started),
-    leftovers: () => listLeftovers(started),
+    cli: findCli,
+    leftovers: () => listLeftovers(started, findCli()),
     end(graceMs) {
       ending ??= endTree(graceMs);
       return ending;
@@ -98,10 +107,19 @@ async function openServer(
 }
 
 /** Whatever is below the keeper but the server itself: what lost its parent is the keeper's child. */
-function listLeftovers({ keeperPid, pid }: StartedProcess): ProcessEntry[] {
-  const below = [keeperPid, pid].flatMap((parent) => [...(childrenOf(parent) ?? scanForChildren(parent))]);
-  return below.flatMap((child) => {
-    const entry = child === pid ? undefined : readProcess(child);
+function listLeftovers({ keeperPid, pid }: StartedProcess, cli: Pick<StartedProcess, "pid">): ProcessEntry[] {
+  const servers = new Set([pid, cli.pid]);
+  return [keeperPid, ...servers].flatMap(listChildren).filter((entry) => !servers.has(entry.pid));
+}
+
+function findChild({ pid }: StartedProcess): Pick<StartedProcess, "pid" | "pidStart"> | undefined {
+  const [child] = listChildren(pid);
+  return child && { pid: child.pid, pidStart: child.startTime };
+}
+
+function listChildren(parent: number): ProcessEntry[] {
+  return [...(childrenOf(parent) ?? scanForChildren(parent))].flatMap((child) => {
+    const entry = readProcess(child);
     return entry === undefined || !isRunning(entry) ? [] : [entry];
   });
 }

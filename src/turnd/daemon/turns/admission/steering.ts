@@ -38,7 +38,8 @@ async function give(running: Turn, later: Turn): Promise<boolean> {
   const prompt = await readFile(join(later.directory, "prompt.txt"), "utf8");
   // First on the disk, where it is looked for whether that turn took it. Law: at most once.
   await later.send({ type: "given", to: running.file.turn_id });
-  if (later.file.given_to === running.file.turn_id) running.takeInput()?.({ turnId, requestId, prompt });
+  if (later.file.given_to === running.file.turn_id)
+    running.takeInput()?.({ turnId, requestId, prompt, nowMs: Date.now() });
   return true;
 }
 

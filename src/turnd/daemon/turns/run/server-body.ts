@@ -201,7 +201,7 @@ export function createServerBody(parts: ServerBodyParts, turn: Turn, options: Se
     },
     fault: () => fault,
     isRunning: () => server.process.isRunning(),
-    findTool: (sinceMs) => findToolProcess(server.process.started, sinceMs),
+    findTool: (sinceMs) => findToolProcess(server.process.cli(), sinceMs),
     async untilEnded(signal) {
       const aborted = new Promise<null>((resolve) => {
         if (signal.aborted) resolve(null);

@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import type { InteractiveExecutor } from "../../executors/contract/interactive.ts";
+import type { Invocation } from "../../executors/contract/invocation.ts";
 import type { KeptCommand } from "../../process/keeper/keeper.ts";
 import {
   adoptServer,
@@ -28,6 +29,8 @@ export interface ServersParts extends Pick<GroupParts, "groups"> {
   readonly warm: {
     /** How many servers without a turn stay. */
     readonly maxIdle: number;
+    /** How many large ones there are, with a turn or without. */
+    readonly maxLarge: number;
     /** How long. */
     readonly idleMs: number;
     /** How long one may take to answer at its start, and to take a request. */
@@ -41,6 +44,7 @@ export interface ServersParts extends Pick<GroupParts, "groups"> {
 export interface ServerStart {
   readonly key: string;
   readonly interactive: InteractiveExecutor;
+  readonly invocation: Invocation;
   readonly kept: Omit<KeptCommand, "directory" | "env"> & { readonly env: Readonly<Record<string, string>> };
 }
 
@@ -48,6 +52,14 @@ export interface ServerStart {
 export interface Servers {
   /** The server of a session that can do a turn of this key; one that cannot is ended. */
   take(sessionId: string, key: string): Promise<WarmServer | undefined>;
+  /**
+   * Makes room for a server that is to be started: of large ones that are too many one without a turn is ended.
+   *
+   * @returns false where all of them do turns
+   */
+  reserve(sessionId: string, interactive: InteractiveExecutor): Promise<boolean>;
+  /** The server that room was made for is not started. */
+  giveBack(sessionId: string): void;
   /** Starts one. @throws as `startServer`, {GreetingError} */
   start(sessionId: string, start: ServerStart): Promise<WarmServer>;
   /** Finds one that an earlier turnd has started; undefined where it has ended. `directory` is where its files are. */
@@ -56,6 +68,7 @@ export interface Servers {
     number: number,
     options: {
       readonly interactive: InteractiveExecutor;
+      readonly invocation: Invocation;
       readonly from: { readonly stdout: number; readonly stderr: number };
     },
   ): Promise<WarmServer | undefined>;
@@ -87,6 +100,8 @@ export function createServers(parts: ServersParts): Servers {
   const { sessions, logger, warm } = parts;
   const held = new Map<string, Held>();
   const ending = new Map<string, Promise<void>>();
+  /** Sessions that have a large server, or are about to. */
+  const large = new Set<string>();
   /** Of the last server of each session. */
   const numbers = new Map<string, number>();
   const register = join(parts.stateDirectory, "servers");
@@ -96,12 +111,14 @@ export function createServers(parts: ServersParts): Servers {
   const rootOf = (sessionId: string): string => join(sessions.paths(sessionId).root, "server");
   const directoryOf = (sessionId: string, number: number): string => join(rootOf(sessionId), `${number}`);
   const nameOf = (sessionId: string, number: number): string => `${sessionId}~${number}`;
-  const optionsOf = (name: string): ServerOptions => ({
+  const optionsOf = (name: string, interactive?: InteractiveExecutor): ServerOptions => ({
     mark: { ...markOf(name, undefined), markerName: SERVER_MARKER },
     writeLimitMs: warm.answerMs,
+    isRelayed: interactive?.isRelayed === true,
   });
 
   function hold(sessionId: string, server: WarmServer): WarmServer {
+    if (server.interactive.isLarge === true) large.add(sessionId);
     held.set(sessionId, { server, isBusy: true, idleSince: 0, timer: undefined });
     return server;
   }
@@ -126,6 +143,7 @@ export function createServers(parts: ServersParts): Servers {
       await server.process.end(warm.graceMs);
     } finally {
       server.close();
+      large.delete(sessionId);
       await rm(server.process.directory, { recursive: true, force: true });
       await rm(join(register, nameOf(sessionId, number)), { force: true });
     }
@@ -157,9 +175,15 @@ export function createServers(parts: ServersParts): Servers {
     return names.map(Number).filter((number) => Number.isInteger(number));
   }
 
+  function listIdle(isLarge: boolean): readonly (readonly [string, Held])[] {
+    return [...held]
+      .filter(([sessionId, { isBusy }]) => !isBusy && large.has(sessionId) === isLarge)
+      .toSorted(([, a], [, b]) => a.idleSince - b.idleSince);
+  }
+
   /** The one that has been idle for longest makes room. */
   function makeRoom(): void {
-    const idle = [...held].filter(([, { isBusy }]) => !isBusy).toSorted(([, a], [, b]) => a.idleSince - b.idleSince);
+    const idle = listIdle(false);
     for (const [sessionId, { server }] of idle.slice(0, Math.max(0, idle.length - warm.maxIdle))) {
       discardLater(sessionId, server);
     }
@@ -183,7 +207,20 @@ export function createServers(parts: ServersParts): Servers {
       await discard(sessionId, server);
       return undefined;
     },
-    async start(sessionId, { key, interactive, kept }) {
+    async reserve(sessionId, { isLarge = false }) {
+      if (!isLarge || large.has(sessionId)) return true;
+      while (large.size >= warm.maxLarge) {
+        const [oldest] = listIdle(true);
+        if (oldest === undefined) return false;
+        await discard(oldest[0], oldest[1].server);
+      }
+      large.add(sessionId);
+      return true;
+    },
+    giveBack(sessionId) {
+      if (!held.has(sessionId)) large.delete(sessionId);
+    },
+    async start(sessionId, { key, interactive, invocation, kept }) {
       await endOf(sessionId);
       await mkdir(rootOf(sessionId), { recursive: true, mode: 0o700 });
       const number = (numbers.get(sessionId) ?? 0) + 1;
@@ -195,13 +232,13 @@ export function createServers(parts: ServersParts): Servers {
       const env = { ...kept.env, [SERVER_MARKER]: name };
       let process: ServerProcess;
       try {
-        process = await startServer({ ...kept, env, directory }, optionsOf(name));
+        process = await startServer({ ...kept, env, directory }, optionsOf(name, interactive));
       } catch (error) {
         await removeServer(directory, optionsOf(name));
         await rm(join(register, name), { force: true });
         throw error;
       }
-      const server = hold(sessionId, openWarmServer({ number, key, process, interactive, epoch }));
+      const server = hold(sessionId, openWarmServer({ number, key, process, interactive, invocation, epoch }));
       try {
         await server.greet(warm.answerMs);
       } catch (error) {
@@ -210,12 +247,12 @@ export function createServers(parts: ServersParts): Servers {
       }
       return server;
     },
-    async adopt(sessionId, number, { interactive, from }) {
+    async adopt(sessionId, number, { interactive, invocation, from }) {
       const name = nameOf(sessionId, number);
-      const process = await adoptServer(directoryOf(sessionId, number), optionsOf(name));
+      const process = await adoptServer(directoryOf(sessionId, number), optionsOf(name, interactive));
       if (process === undefined) return undefined;
       // No later turn knows what it was started with.
-      return hold(sessionId, openWarmServer({ number, key: "", process, interactive, epoch, from }));
+      return hold(sessionId, openWarmServer({ number, key: "", process, interactive, invocation, epoch, from }));
     },
     release(sessionId, server) {
       const known = held.get(sessionId);

@@ -102,6 +102,7 @@ export function createServerTurns(parts: ServerTurnsParts): ServerTurns {
     const { turn_id: turnId, request_id: requestId, output_schema: outputSchema } = turn.file;
     return interactive.createConversation({
       epoch,
+      nowMs: Date.now(),
       turnId,
       requestId,
       prompt: await readFile(join(turn.directory, "prompt.txt"), "utf8"),
@@ -153,8 +154,12 @@ export function createServerTurns(parts: ServerTurnsParts): ServerTurns {
           await servers.discard(sessionId, server);
           server = undefined;
         }
+        if (server === undefined && !(await servers.reserve(sessionId, interactive))) {
+          return { reason: "as many servers as there may be (TURND_MAX_WARM_A) are at work" };
+        }
         const prepared = await parts.prepare(turn, { ...options, isWarm: server !== undefined });
-        server ??= await servers.start(sessionId, { key: described.key, interactive, kept: prepared.kept });
+        const { key, invocation } = described;
+        server ??= await servers.start(sessionId, { key, interactive, invocation, kept: prepared.kept });
         const ready = server;
         return {
           prepared,
@@ -163,6 +168,7 @@ export function createServerTurns(parts: ServerTurnsParts): ServerTurns {
         };
       } catch (error) {
         if (server !== undefined) await servers.discard(sessionId, server);
+        servers.giveBack(sessionId);
         const isOfServer = [GreetingError, ChannelError, KeeperError].some((kind) => error instanceof kind);
         if (!(error instanceof Error) || !isOfServer || options.signal.aborted) throw error;
         return { reason: `its server could not be started: ${error.message}` };
@@ -176,12 +182,6 @@ export function createServerTurns(parts: ServerTurnsParts): ServerTurns {
       const directory = servers.directoryOf(sessionId, number);
       const found = await findSpan(turn.directory, directory, interactive.isAside);
       if (found === undefined) return undefined;
-      const server = await servers.adopt(sessionId, number, { interactive, from: found.from });
-      if (server === undefined) {
-        copyRest(turn.directory, directory, found, interactive.isAside);
-        const exit = await readServerExit(directory);
-        return goneBody(exit, () => removeServer(directory, servers.optionsOf(sessionId, number)));
-      }
       const { invocation } = describe(turn, {
         binary: "",
         version: turn.file.cli_version ?? "",
@@ -189,6 +189,12 @@ export function createServerTurns(parts: ServerTurnsParts): ServerTurns {
         requestedSession: turn.file.requested_session ?? null,
         transport: "interactive",
       });
+      const server = await servers.adopt(sessionId, number, { interactive, invocation, from: found.from });
+      if (server === undefined) {
+        copyRest(turn.directory, directory, found, interactive.isAside);
+        const exit = await readServerExit(directory);
+        return goneBody(exit, () => removeServer(directory, servers.optionsOf(sessionId, number)));
+      }
       const conversation = await converse(turn, server, { invocation, loadedThread: undefined });
       for (const line of found.lines) conversation.observe(line);
       const body = createServerBody(parts, turn, { server, conversation, isKept: false, span: found.span });

@@ -1,4 +1,5 @@
 import type { InteractiveExecutor } from "../../executors/contract/interactive.ts";
+import type { Invocation } from "../../executors/contract/invocation.ts";
 import { openTail, type Tail } from "../../process/server/tail.ts";
 import type { ServerProcess } from "../../process/server/server-process.ts";
 
@@ -48,6 +49,8 @@ export interface WarmServerOptions {
   readonly key: string;
   readonly process: ServerProcess;
   readonly interactive: InteractiveExecutor;
+  /** What it is started for. */
+  readonly invocation: Invocation;
   readonly epoch: string;
   /**
    * Of a server that an earlier turnd has started: what it prints from there on belongs to the turn that it does, and is read once that
@@ -58,7 +61,7 @@ export interface WarmServerOptions {
 
 /** Begins to read a server. */
 export function openWarmServer(options: WarmServerOptions): WarmServer {
-  const { process, interactive, epoch, from = { stdout: 0, stderr: 0 } } = options;
+  const { process, interactive, invocation, epoch, from = { stdout: 0, stderr: 0 } } = options;
   const isHeld = options.from !== undefined;
   const listeners = new Set<(line: string) => void>();
   let sink: ServerSink | undefined;
@@ -74,7 +77,7 @@ export function openWarmServer(options: WarmServerOptions): WarmServer {
 
   /** Nothing happens between turns: a server that begins one by itself does no other. */
   function lookBetween(bytes: Buffer): void {
-    if (bytes.includes('"method":"turn/started"')) server.isFit = false;
+    if (bytes.toString("utf8").split("\n").some(interactive.isUnasked)) server.isFit = false;
   }
 
   const stdout: Tail = openTail({ path: process.stdoutPath, from: from.stdout, isByLine: true, isHeld, take });
@@ -138,7 +141,7 @@ export function openWarmServer(options: WarmServerOptions): WarmServer {
         (line) => interactive.readGreeting(line, epoch),
         limitMs,
         // What an earlier turnd had begun to write ends here; alone it is no request.
-        () => process.channel.write(`\n${interactive.greet(epoch).join("\n")}\n`),
+        () => process.channel.write(`\n${interactive.greet(epoch, invocation).join("\n")}\n`),
       );
       if (greeting === undefined) throw new GreetingError("it did not answer");
       if (!greeting.ok) throw new GreetingError(greeting.reason);

@@ -2,9 +2,18 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { APP_SERVER } from "../../../../../src/turnd/daemon/executors/cli-b/app-server/server.ts";
+import type { Invocation } from "../../../../../src/turnd/daemon/executors/contract/invocation.ts";
 import type { ServerProcess } from "../../../../../src/turnd/daemon/process/server/server-process.ts";
 import { openWarmServer, type WarmServer } from "../../../../../src/turnd/daemon/turns/run/warm-server.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
+
+const INVOCATION: Invocation = {
+  mode: "execute",
+  configuration: { isConfigured: false, files: [], env: {}, warnings: [], effective: [], secrets: [], details: {} },
+  workspace: "/workspace",
+  permissions: {},
+  images: [],
+};
 
 function open(from?: { readonly stdout: number; readonly stderr: number }): { server: WarmServer; stdout: string } {
   const directory = temporaryDirectory(onTestFinished);
@@ -20,10 +29,11 @@ function open(from?: { readonly stdout: number; readonly stderr: number }): { se
     channel: { write: async () => {}, close: async () => {} },
     exited: new Promise(() => {}),
     isRunning: () => true,
+    cli: () => ({ pid: 1, pidStart: 1 }),
     leftovers: () => [],
     end: async () => [],
   };
-  const options = { number: 1, key: "", process, interactive: APP_SERVER, epoch: "a1" };
+  const options = { number: 1, key: "", process, interactive: APP_SERVER, invocation: INVOCATION, epoch: "a1" };
   const server = openWarmServer(from === undefined ? options : { ...options, from });
   onTestFinished(() => server.close());
   return { server, stdout };

@@ -4,8 +4,9 @@ import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails, CliAConfig } from "./details.ts";
-import { guardEnv } from "./own-code.ts";
+import { guardEnv, secretsEnv } from "./own-code.ts";
 import { tightenConfig } from "./permissions.ts";
+import { withoutKey } from "./provider-key.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { quietConfig } from "./unasked.ts";
 import type { McpServer, McpServers } from "../../../../protocol/index.ts";
@@ -101,9 +102,18 @@ export function planHome(input: HomeInput): HomePlan {
       XDG_CACHE_HOME: `${home}/cache`,
       XDG_STATE_HOME: `${home}/state`,
       ...Object.fromEntries(names.flatMap((name) => switchesOf(name, home, config?.["permission"]))),
-      ...(input.allowsWorkspaceCode === true ? {} : guardEnv({ config, configFiles, stores })),
+      ...preloadOf(input, { config, configFiles, stores }),
     },
   };
+}
+
+function preloadOf(
+  { allowsWorkspaceCode = false, transport }: HomeInput,
+  guarded: Parameters<typeof guardEnv>[0],
+): Record<string, string> {
+  const hasSecrets = transport === "interactive";
+  if (!allowsWorkspaceCode) return guardEnv({ ...guarded, hasSecrets });
+  return hasSecrets ? secretsEnv() : {};
 }
 
 function switchesOf(name: string, home: string, permission: unknown): [string, string][] {
@@ -119,12 +129,13 @@ function switchesOf(name: string, home: string, permission: unknown): [string, s
 }
 
 function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
-  const { model, permissions, mode, mcpServers = {}, home, cliName, instructions } = input;
+  const { model, permissions, mode, mcpServers = {}, home, cliName, instructions, transport } = input;
   const requested = model === undefined ? undefined : resolveModel(details, model);
   const config = requested === undefined ? details.config : addModel(details.config, requested);
   const own = instructions === undefined ? config : addInstructions(config, `${home}/${instructionsPath(cliName)}`);
   const tightened = tightenConfig(addServers(own, mcpServers), permissions, mode);
-  return quietConfig(tightened, { permissions, mode, ...defined({ requested }) });
+  const quiet = quietConfig(tightened, { permissions, mode, ...defined({ requested }) });
+  return transport === "interactive" ? withoutKey(quiet, details.provider) : quiet;
 }
 
 function toFile(path: string, content: Record<string, unknown>): ConfigFile {

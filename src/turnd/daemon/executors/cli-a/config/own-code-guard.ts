@@ -100,7 +100,7 @@ await import("/proc/self/status?/.opencode/trial.js").catch((error) => { answer 
 if (!answer.startsWith(REFUSED)) throw new Error(UNSAFE + answer);
 if ((await import("node:fs")).access !== fs.access) throw new Error("turnd: nothing can be hidden from this CLI");
 // No other command needs it, and turnd gives "debug config" one that is no JSON.
-for (const file of bun.argv[2] === "run" ? configFiles : []) {
+for (const file of ["run", "serve"].includes(bun.argv[2]) ? configFiles : []) {
   try { JSON.parse(fs.readFileSync(file, "utf8")); }
   catch (error) { throw new Error("turnd: the configuration cannot be read: " + error.message); }
 }

@@ -1,6 +1,7 @@
 import type { CodeGuard } from "../../contract/code-guard.ts";
 import type { CliAConfig } from "./details.ts";
 import { GUARD } from "./own-code-guard.ts";
+import { OWN_SECRETS } from "./own-secrets.ts";
 
 /** Names what Bun, the CLI's runtime, runs before the CLI: a path, or a `data:` URL in base64. Bun ends with 1 where it cannot. */
 const PRELOAD = "BUN_INSPECT_PRELOAD";
@@ -24,12 +25,23 @@ interface Guarded {
   readonly configFiles: readonly string[];
   /** Where the CLI keeps its store, and the name that it calls itself by. */
   readonly stores: readonly { readonly data: string; readonly name: string }[];
+  /** Of a server, which is given its keys over stdin. */
+  readonly hasSecrets?: boolean;
 }
 
 /** The environment that makes the CLI load no code but its own. */
-export function guardEnv({ config, configFiles, stores }: Guarded): Record<string, string> {
+export function guardEnv({ config, configFiles, stores, hasSecrets = false }: Guarded): Record<string, string> {
   const settings = { PRELOAD, WANTS_PROOF, PROOF, loadsPlugins: loadsPlugins(config ?? {}), configFiles, stores };
-  const source = GUARD.replace("SETTINGS", () => JSON.stringify(settings));
+  const guard = GUARD.replace("SETTINGS", () => JSON.stringify(settings));
+  return preloadEnv(hasSecrets ? `${OWN_SECRETS}${guard}` : guard);
+}
+
+/** The environment of a server that loads whatever it finds: it takes its keys from stdin, and no more. */
+export function secretsEnv(): Record<string, string> {
+  return preloadEnv(`delete require("node:process").env.${PRELOAD};${OWN_SECRETS}`);
+}
+
+function preloadEnv(source: string): Record<string, string> {
   return { [PRELOAD]: `data:text/javascript;base64,${Buffer.from(START).toString("base64")}`, [SOURCE]: source };
 }
 

@@ -13,6 +13,17 @@ const DECIDED: Readonly<Record<string, Rule>> = {
   read: { "*": "allow", "*.env": "deny", "*.env.*": "deny", "*.env.example": "allow" },
 };
 
+/** What a person is asked before, where one is; questions of the model's are answered then. */
+const ASKED: Readonly<Record<string, Rule>> = {
+  bash: "ask",
+  edit: "ask",
+  webfetch: "ask",
+  websearch: "ask",
+  codesearch: "ask",
+  external_directory: { "*": "ask" },
+  question: "allow",
+};
+
 /** The permissions behind what a session may be denied. CLI A has no sandbox: what commands could do goes with them. */
 const DENIED: Readonly<Record<Exclude<keyof Permissions, "approval">, readonly string[]>> = {
   edit: ["edit", "bash"],
@@ -53,7 +64,7 @@ export function tightenConfig(config: CliAConfig, permissions: Permissions, mode
     ...config,
     ...agents,
     ...dropTools(config, denied),
-    permission: deny(decide(withoutAsks(config["permission"])), denied),
+    permission: deny(ask(decide(withoutAsks(config["permission"])), permissions), denied),
   };
 }
 
@@ -81,6 +92,11 @@ function decide(given: Rule): CliAConfig {
     return [key, isTable(own) && isTable(rule) ? { ...rule, ...own } : (own ?? rule)];
   });
   return { ...Object.fromEntries(decided), ...without(rules, Object.keys(DECIDED)) };
+}
+
+/** Where a person is asked, the configuration is made of turnd's variables, and has no rules of an operator's. */
+function ask(rules: CliAConfig, { approval }: Permissions): CliAConfig {
+  return approval === "ask" ? { ...without(rules, Object.keys(ASKED)), ...ASKED } : rules;
 }
 
 function deny(rules: CliAConfig, denied: readonly string[]): CliAConfig {

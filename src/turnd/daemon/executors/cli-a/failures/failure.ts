@@ -141,6 +141,12 @@ export const SESSION_MISMATCH = {
   on: "record",
   seenIn: "cli-a/1.3.2/resume-becomes-fork",
 } as const;
+export const SERVER_RESUME_REFUSED = {
+  rule: "server-resume-refused",
+  code: "resume_degraded",
+  on: "record",
+  seenIn: "cli-a-server/1.18.33/resume-unknown-session",
+} as const;
 export const AIMLESS_STEPS = {
   rule: "aimless-steps",
   code: "provider_error",
@@ -157,6 +163,7 @@ export const ENDLESS_COMPACTION = {
 /** Every rule of CLI A, in deciding order. */
 export const FAILURE_RULES: readonly DescribedRule[] = [
   SESSION_MISMATCH,
+  SERVER_RESUME_REFUSED,
   AIMLESS_STEPS,
   ENDLESS_COMPACTION,
   ...describeRules([RESUME_FAILED, ...RULES]),

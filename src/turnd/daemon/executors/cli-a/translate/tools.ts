@@ -71,11 +71,17 @@ export const Todos = z.object({
 const InvalidInput = z.object({ error: text }).catch({});
 const DenyRules = z.array(z.object({ permission: z.string(), pattern: z.string(), action: z.string() }));
 
+/** A call, whether it has ended or not. */
+interface CallBegun {
+  readonly tool: string;
+  readonly state: { readonly input?: unknown; readonly title?: string | undefined };
+}
+
 /** What a call is, as far as its beginning would have shown. */
-export function toToolCall({ tool, state }: CliATool, id: string): ToolStarted {
+export function toToolCall({ tool, state }: CallBegun, id: string): ToolStarted {
   const { filePath, path, offset } = Input.parse(state.input);
   const at = filePath ?? path;
-  const title = state.status === "completed" ? state.title : "";
+  const title = state.title ?? "";
   return {
     tool_call_id: id,
     name: tool,

@@ -27,7 +27,7 @@ import {
 import { createSteps } from "./steps.ts";
 
 /** What is said to a running turn: by a later one, or with a decision. */
-type Said = Omit<GivenInput, "requestId"> & Partial<Pick<GivenInput, "requestId">>;
+type Said = Pick<GivenInput, "turnId" | "prompt"> & Partial<Pick<GivenInput, "requestId">>;
 
 /** How often the list of turns is looked at before an input counts as never taken. */
 const LOOKS = 2;

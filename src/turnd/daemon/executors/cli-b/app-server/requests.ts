@@ -66,7 +66,7 @@ export function turnRequest(threadId: string, input: ConversationInput): Request
 export function steerRequest(
   threadId: string,
   expectedTurnId: string,
-  { turnId, prompt }: Omit<GivenInput, "requestId">,
+  { turnId, prompt }: Pick<GivenInput, "turnId" | "prompt">,
 ): Request {
   const input = [{ type: "text", text: prompt }];
   return {

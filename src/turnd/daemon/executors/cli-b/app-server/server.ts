@@ -72,5 +72,6 @@ export const APP_SERVER: InteractiveExecutor = {
   ping: (id) => JSON.stringify({ id, method: "server/diagnostics", params: {} }),
   isPong: (line, id) => line.startsWith(`{"id":${JSON.stringify(id)},`),
   isAside: (line) => ASIDE.test(line),
+  isUnasked: (line) => line.includes('"method":"turn/started"'),
   createConversation,
 };

@@ -1,6 +1,6 @@
 import type { Native } from "../../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
-import { createPieces, type Pieces } from "./pieces.ts";
+import { createPieces, type Pieces } from "../../streaming/pieces.ts";
 import type { TextItem } from "./items.ts";
 
 type Kind = "message" | "reasoning";

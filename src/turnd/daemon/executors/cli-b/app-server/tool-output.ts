@@ -1,6 +1,6 @@
 import type { Native } from "../../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
-import { createPieces, type Pieces } from "./pieces.ts";
+import { createPieces, type Pieces } from "../../streaming/pieces.ts";
 
 /** What running tools print, up to a limit each. Law: every wait is bounded. */
 export interface ToolOutput {

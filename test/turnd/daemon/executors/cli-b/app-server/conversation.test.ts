@@ -26,6 +26,7 @@ function converse({ epoch = "e1", loadedThread, resume, isAsking = false }: Opti
   return createConversation({
     epoch,
     turnId: CLIENT,
+    nowMs: 0,
     requestId: "request-1",
     prompt: "Say hello.",
     invocation: {
@@ -315,7 +316,7 @@ describe("what the server asks", () => {
 });
 
 describe("what a later turn says", () => {
-  const LATER = { turnId: "later", requestId: "request-2", prompt: "Stop that." };
+  const LATER = { turnId: "later", requestId: "request-2", prompt: "Stop that.", nowMs: 0 };
   const steers = ({ sent }: Server) => sent.filter(({ method }) => method === "turn/steer");
 
   /** Up to where the turn is asked for. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createPieces } from "../../../../../../src/turnd/daemon/executors/cli-b/app-server/pieces.ts";
-import { createHoldBack } from "../../../../../../src/turnd/daemon/event-log/redact.ts";
+import { createPieces } from "../../../../../src/turnd/daemon/executors/streaming/pieces.ts";
+import { createHoldBack } from "../../../../../src/turnd/daemon/event-log/redact.ts";
 
 const nothing = (): number => 0;
 
